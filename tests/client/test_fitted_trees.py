@@ -13,6 +13,8 @@ import numpy as np
 import onnxplain
 import pandas as pd
 import pytest
+from onnxplain_server.adapters.onnx.converter_faults import ConverterFaults, converter_faults
+from onnxplain_server.core.model_limits import DEFAULT_LIMITS
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (
     HistGradientBoostingClassifier,
@@ -145,6 +147,26 @@ def test_the_trees_of_the_file_are_explained_exactly(client: onnxplain.Client, n
     found = client.explain(content, table, "partial_dependence", plots=False, engine="TREES")
 
     assert len(found) == 1
+
+
+def test_columns_have_any_names_also_that_of_a_matrix(client: onnxplain.Client) -> None:
+    table = TABLE[NUMBERS].set_axis(["X", "my col", "c"], axis=1)
+    with pytest.warns(UserWarning, match="was written as ONNX"):
+        content = onnxplain.export(boosting().fit(table, TARGET), table, client=client)
+
+    assert client.describe(content).feature_names == ("X", "my col", "c")
+
+
+@pytest.mark.parametrize("name", ["numbers", "scaled isolation forest"])
+def test_no_fault_of_skl2onnx_is_told_of_own_trees(client: onnxplain.Client, name: str) -> None:
+    case = CASES[name]
+    table = _given(TABLE, name)[case.columns]
+    model = case.model.fit(table, None if "forest" in name else case.target)
+    with pytest.warns(UserWarning, match="was written as ONNX"):
+        content = onnxplain.export(model, table, client=client)
+
+    assert converter_faults(content, DEFAULT_LIMITS) == ConverterFaults(frozenset(), "", "", b"", "")
+    assert client.describe(content).producer == "onnxplain"
 
 
 def test_what_is_no_fitted_model_is_not_exported() -> None:

@@ -57,9 +57,10 @@ def is_outlier_detector(model: Any) -> bool:
 
 
 def takes_doubles(model: Any) -> bool:
-    """Return whether a model, or the last step of a pipeline, is one of those written here.
+    """Return whether a model, or the last step of a pipeline, is a forest that is written here.
 
-    Boosting compares float64, and a scaler before a forest answers in it.
+    Only the last step counts, not a forest inside another estimator. Boosting compares float64, and
+    a scaler before a forest answers in it.
     """
     return is_outlier_detector(model) or _last_name(model).startswith("HistGradientBoosting")
 

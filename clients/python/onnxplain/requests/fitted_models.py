@@ -7,6 +7,7 @@ import json
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -168,17 +169,18 @@ def _written(model: Any, rows: pa.Table) -> bytes:
     for number, text in _input_types(model):
         if is_named:
             types = (text if is_text else number for is_text in texts)
-            ways.append([(own.name, t([None, 1])) for own, t in zip(fields, types, strict=True)])
+            inputs = [(own.name, t([None, 1])) for own, t in zip(fields, types, strict=True)]
+            ways.append((inputs, False))
         if not any(texts):
-            ways.append([(_MATRIX, number([None, len(fields)]))])
+            ways.append(([(_MATRIX, number([None, len(fields)]))], True))
     failure: Exception | None = None
-    for inputs in ways:
+    for inputs, is_matrix in ways:
         try:
             made = _converted(model, inputs)
         except Exception as error:  # noqa: BLE001 - those of skl2onnx have no common base
             failure = error
             continue
-        if inputs[0][0] == _MATRIX:
+        if is_matrix:
             made.metadata_props.add(key="feature_names", value=json.dumps(rows.column_names))
         else:
             _rename(made.graph, rows.column_names)
@@ -218,6 +220,8 @@ def _converted(model: Any, inputs: Sequence[tuple[str, Any]]) -> Any:
                 used.version = INDEXED_OPSET
     if is_outlier_detector(model):
         _keep_scores(made.graph)
+    if takes_doubles(model):  # its trees have no faults of skl2onnx
+        made.producer_name, made.producer_version = "onnxplain", version("onnxplain")
     return made
 
 
