@@ -1,4 +1,4 @@
-"""What the server writes as JSON, it reads again."""
+"""JSON that the server writes: it reads it again."""
 
 import json
 from datetime import timedelta

@@ -125,12 +125,12 @@ FIRST_SPLIT = ("oblivious_trees", 0, "splits", 0)
             "no trees",
         ),
         (
-            # 2**40 leaves, which a file of some bytes only claims.
-            changed("regression", "oblivious_trees", 0, "splits", value=[{}] * 40),
+            changed("regression", *FIRST_SPLIT, value={}),
             Reason.INVALID_MODEL,
             "float_feature_index is missing",
         ),
         (
+            # 2**40 leaves, which a file of some bytes only claims.
             changed(
                 "regression",
                 *("oblivious_trees", 0, "splits"),

@@ -1,4 +1,4 @@
-"""What is refused of native tree files, by a line that tells the place or the cause."""
+"""Refusals of native tree files: a line tells the place or the cause."""
 
 import json
 from pathlib import Path
@@ -57,6 +57,25 @@ def test_a_broken_or_foreign_model_is_refused_by_name(path, value, reason, words
         load(changed(path, value))
     assert refused.value.reason is reason
     assert words in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("objective", "score", "words"),
+    [
+        ("reg:squarederror", "inf", "no finite number"),
+        ("reg:squarederror", "nan", "no finite number"),
+        ("count:poisson", "1e39", "no finite number"),
+        ("count:poisson", "nan", "not above 0"),
+        ("reg:logistic", "nan", "no probability"),
+    ],
+)
+def test_a_base_score_without_trees_is_a_finite_number(objective, score, words):
+    document = json.loads((MODELS / "no_trees.json").read_text())
+    document["learner"]["objective"]["name"] = objective
+    document["learner"]["learner_model_param"]["base_score"] = score
+    with pytest.raises(ExplainError, match=words) as refused:
+        load(json.dumps(document).encode())
+    assert refused.value.reason is INVALID
 
 
 def test_sets_of_codes_that_overlap_are_refused():

@@ -1,4 +1,4 @@
-"""Which file of a model of MLflow is read, by its flavors."""
+"""Flavors of MLflow tell which file of a model is read."""
 
 from typing import Any
 

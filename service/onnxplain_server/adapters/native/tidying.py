@@ -12,6 +12,8 @@ from onnxplain_server.core.arrays import Flags, Indices
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.trees.reading.nodes import Mode
 
+_NOT_FINITE = "The model adds a value to its score that is no finite number."
+
 
 def tidy(forest: NativeForest, limits: ModelLimits) -> NativeForest:
     """Check a forest as a reader gave it, and drop nodes that no row reaches.
@@ -24,6 +26,8 @@ def tidy(forest: NativeForest, limits: ModelLimits) -> NativeForest:
     """
     if forest.target_count > limits.target_count:
         raise too_complex(forest.target_count, limits.target_count, "columns in a tree ensemble")
+    if not np.isfinite(forest.base).all():
+        raise invalid(_NOT_FINITE)
     if forest.is_double and np.all(forest.nodes.modes == Mode.LEAF):
         forest = _with_split(forest)
     nodes = forest.nodes
@@ -144,8 +148,8 @@ def _check_splits(forest: NativeForest, inner: Flags) -> None:
 def _check_values(forest: NativeForest, leaf: Flags) -> None:
     leaves = forest.leaves
     used = leaf[leaves.nodes]
-    if not np.isfinite(leaves.values[used]).all() or not np.isfinite(forest.base).all():
-        raise invalid("The model adds a value to its score that is no finite number.")
+    if not np.isfinite(leaves.values[used]).all():
+        raise invalid(_NOT_FINITE)
     targets = leaves.targets
     if np.any((targets < 0) | (targets >= forest.target_count)):
         raise invalid(

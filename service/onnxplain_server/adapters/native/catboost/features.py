@@ -10,7 +10,8 @@ from onnxplain_server.adapters.native.fields import Fields
 
 _GOES_RIGHT = {"AsIs": False, "AsFalse": False, "AsTrue": True}
 """Whether a missing value is above all borders, by the name of its treatment."""
-_HASHES = 2**32
+HASH_COUNT = 2**32
+"""Hashes of categories are numbers of 32 bits, with or without a sign."""
 
 
 class Numeric(NamedTuple):
@@ -98,7 +99,7 @@ def _goes_right(feature: Fields) -> bool:
 def _texts(info: Fields) -> dict[int, str]:
     entries = _listed(info, "cat_features_hash")
     texts = {
-        entry.integer("hash", low=-_HASHES // 2, high=_HASHES) % _HASHES: entry.text("value")
+        entry.integer("hash", low=-HASH_COUNT // 2, high=HASH_COUNT) % HASH_COUNT: entry.text("value")
         for entry in entries
     }
     if len(texts) < len(entries):

@@ -20,7 +20,7 @@ _LINKS = {
     "CrossEntropy": Link.TWO_CLASSES,
     "Focal": Link.TWO_CLASSES,
     "MultiClass": Link.SOFTMAX,
-    "MultiClassOneVsAll": Link.LOGISTIC,
+    "MultiClassOneVsAll": Link.ONE_VERSUS_REST,
     "MultiLogloss": Link.LOGISTIC,
     "MultiCrossEntropy": Link.LOGISTIC,
     "Poisson": Link.EXPONENTIAL,
@@ -41,7 +41,7 @@ _CLASSES = frozenset({"Logloss", "CrossEntropy", "Focal", "MultiClass", "MultiCl
 
 
 class CatBoostLoss(NamedTuple):
-    """Link of a loss, and the labels of its classes, empty where it has none."""
+    """Link of a loss, and the labels of its classes, empty where the file has none."""
 
     link: Link
     labels: Labels
@@ -81,10 +81,10 @@ def _name(info: Fields) -> str:
 
 
 def _labels(info: Fields, count: int) -> Labels:
-    """Read the names of classes; whole numbers stay numbers, as CatBoost gives them."""
+    """Read the names of classes, empty where the file has none; whole numbers stay numbers."""
     names = info.child("class_params").items("class_names") if "class_params" in info else []
     if not names:
-        return tuple(range(count))
+        return ()
     if len(names) != count:
         raise invalid(f"The model has {len(names):,} class_names for {count:,} classes.")
     if all(isinstance(name, int | float) and _is_whole(name) for name in names):

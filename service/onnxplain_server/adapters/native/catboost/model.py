@@ -8,7 +8,7 @@ import numpy as np
 
 from onnxplain_server.adapters.native.catboost.features import read_features
 from onnxplain_server.adapters.native.catboost.losses import read_loss
-from onnxplain_server.adapters.native.catboost.splits import SplitReader
+from onnxplain_server.adapters.native.catboost.splits import LARGEST, SplitReader
 from onnxplain_server.adapters.native.catboost.trees import (
     CatBoostTree,
     join,
@@ -22,7 +22,6 @@ from onnxplain_server.core.arrays import Vector
 from onnxplain_server.core.model_limits import ModelLimits
 
 _VERSION = re.compile(r"tags/v(\d+(?:\.\d+){1,3})\b")
-_LARGEST = float(np.finfo(np.float32).max)
 
 
 def read(document: Fields, limits: ModelLimits) -> NativeForest:
@@ -48,7 +47,7 @@ def read(document: Fields, limits: ModelLimits) -> NativeForest:
         raise invalid(f"The model has {len(bias):,} values of bias for {width:,} outputs.")
     loss = read_loss(document.child("model_info"), width)
     nodes, leaves = join(trees, scale)
-    if not max(np.abs(leaves.values).max(), np.abs(bias).max(initial=0)) <= _LARGEST:
+    if not max(np.abs(leaves.values).max(), np.abs(bias).max(initial=0)) <= LARGEST:
         raise invalid("The model has a leaf or a bias that is no number of float32.")
     return NativeForest(
         producer=_producer(document.child("model_info")),
@@ -81,8 +80,7 @@ def _scale_and_bias(document: Fields) -> tuple[float, Vector]:
     if len(parts) != 2:
         raise document.fault("scale_and_bias", f"has {len(parts):,} parts instead of 2")
     named = Fields(dict(zip(("scale", "bias"), parts, strict=True)), "scale_and_bias")
-    bias = named.one_or_more("bias")
-    return named.number("scale"), np.array(bias)
+    return named.number("scale"), named.one_or_more("bias")
 
 
 def _producer(info: Fields) -> str:

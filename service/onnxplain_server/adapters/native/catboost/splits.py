@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onnxplain_server.adapters.native.catboost.features import FeatureTable
+from onnxplain_server.adapters.native.catboost.features import HASH_COUNT, FeatureTable
 from onnxplain_server.adapters.native.faults import quoted, unsupported
 from onnxplain_server.adapters.native.fields import Fields
 from onnxplain_server.adapters.native.forest import Feature
 from onnxplain_server.trees.reading.nodes import Mode
 
-_HASHES = 2**32
-_LARGEST = float(np.finfo(np.float32).max)
+LARGEST = float(np.finfo(np.float32).max)
+"""Largest number of float32."""
 
 
 class CatBoostSplit(NamedTuple):
@@ -80,7 +80,7 @@ class SplitReader:
             raise split.fault("float_feature_index", f"is {number}, which no feature has")
         feature = self._table.numeric[number]
         border = split.number("border")
-        if not abs(border) <= _LARGEST:
+        if not abs(border) <= LARGEST:
             raise split.fault("border", f"is {border}, which is no number of float32")
         threshold = float(np.float32(border))
         return CatBoostSplit(
@@ -92,7 +92,7 @@ class SplitReader:
         if number not in self._table.categorical:
             raise split.fault("cat_feature_index", f"is {number}, which no feature has")
         column = self._table.categorical[number].column
-        key = split.integer("value", low=-_HASHES // 2, high=_HASHES) % _HASHES
+        key = split.integer("value", low=-HASH_COUNT // 2, high=HASH_COUNT) % HASH_COUNT
         if key not in self._table.texts:
             raise unsupported(
                 "The model compares categories by their hashes, and the file does not have their "

@@ -13,9 +13,6 @@ from onnxplain_server.adapters.native.forest import ForestLeaves, ForestNodes
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.trees.reading.nodes import Mode
 
-_MOST_SPLITS = 30
-"""Splits of a symmetric tree; its leaves are 2 to this power, and stand in the file."""
-
 
 class CatBoostTree(NamedTuple):
     """Tree with nodes numbered from its root.
@@ -51,8 +48,8 @@ def read_symmetric(tree: Fields, reader: SplitReader) -> CatBoostTree:
     splits = [reader.read(split) for split in tree.children("splits")] if "splits" in tree else []
     values = tree.numbers("leaf_values")
     depth = len(splits)
-    count = 1 << min(depth, _MOST_SPLITS)
-    if not len(values) or len(values) % count or depth > _MOST_SPLITS:
+    count = 1 << depth
+    if not len(values) or len(values) % count:
         raise tree.fault("leaf_values", f"has {len(values):,} values for {depth:,} splits")
     inner = np.arange(count - 1)
     level = np.frexp(inner + 1.0)[1] - 1  # node i stands in level ⌊log₂(i + 1)⌋

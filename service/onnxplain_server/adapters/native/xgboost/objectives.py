@@ -36,7 +36,7 @@ def _same(values: Array) -> Array:
 
 
 def _logit(values: Array) -> Array:
-    if np.any((values <= 0) | (values >= 1)):
+    if not np.all((values > 0) & (values < 1)):
         raise invalid("The model's base_score is no probability between 0 and 1.")
     one = np.float32(1)
     scores: Array = -np.log(one / values - one)
@@ -44,7 +44,7 @@ def _logit(values: Array) -> Array:
 
 
 def _log(values: Array) -> Array:
-    if np.any(values <= 0):
+    if not np.all(values > 0):
         raise invalid("The model's base_score is not above 0, so it has no logarithm.")
     scores: Array = np.log(values)
     return scores
