@@ -165,7 +165,8 @@ def test_no_fault_of_skl2onnx_is_told_of_own_trees(client: onnxplain.Client, nam
     with pytest.warns(UserWarning, match="was written as ONNX"):
         content = onnxplain.export(model, table, client=client)
 
-    assert converter_faults(content, DEFAULT_LIMITS) == ConverterFaults(frozenset(), "", "", b"", "")
+    none = ConverterFaults(frozenset(), "", "", b"", "")
+    assert converter_faults(content, DEFAULT_LIMITS) == none
     assert client.describe(content).producer == "onnxplain"
 
 

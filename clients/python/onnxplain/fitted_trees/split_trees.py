@@ -93,60 +93,85 @@ def named_attributes(
 
 def _numbers(name: str, values: list[float], *, is_double: bool) -> dict[str, Any]:
     """Return a list of float32, or a tensor of float64 under the name that it has then."""
-    if not is_double:
-        return {name: values}
-    from onnx import numpy_helper  # noqa: PLC0415 - only where a model is written
-
-    return {f"{name}_as_tensor": numpy_helper.from_array(np.array(values, dtype=np.float64))}
+    if is_double:
+        return {f"{name}_as_tensor": _tensor(np.array(values), np.float64)}
+    return {name: values}
 
 
-# Long: an attribute a line.
-def indexed_attributes(trees: Sequence[SplitTree], target_count: int) -> dict[str, Any]:
-    """Return the attributes of a TreeEnsemble of ai.onnx.ml 5, for trees with a split each.
+class _Nodes(NamedTuple):
+    """Nodes of several trees, one behind the other.
 
-    Numbers are float64.
+    Attributes
+    ----------
+    roots : (n_trees,)
+        Positions in the nodes.
+    left, right : (n_splits,)
+        Positions of the children of nodes that are no leaves.
+    leaf : (n_nodes,) bool
+    place : (n_nodes,)
+        Number among the splits, or among the leaves.
+    sets : dict of int to (n_codes,)
+        Codes that go left, by position.
     """
-    from onnx import numpy_helper  # noqa: PLC0415 - only where a model is written
 
+    roots: Ids
+    left: Ids
+    right: Ids
+    leaf: Flags
+    place: Ids
+    sets: dict[int, Floats]
+
+
+def _joined(trees: Sequence[SplitTree]) -> _Nodes:
     sizes = np.array([len(tree.features) for tree in trees])
     roots = np.cumsum(sizes) - sizes
+    first = np.repeat(roots, sizes)
     leaf = np.concatenate([tree.is_leaf for tree in trees])
-    inner = ~leaf
-    place = np.where(leaf, np.cumsum(leaf), np.cumsum(inner)) - 1
-    left, right = (
-        np.concatenate([tree[i] + root for tree, root in zip(trees, roots, strict=True)])[inner]
-        for i in (1, 2)
-    )
+    left = np.concatenate([tree.left for tree in trees]) + first
+    right = np.concatenate([tree.right for tree in trees]) + first
     sets = {
         root + node: codes
         for tree, root in zip(trees, roots.tolist(), strict=True)
         for node, codes in sorted(tree.sets.items())
     }
+    place = np.where(leaf, np.cumsum(leaf), np.cumsum(~leaf)) - 1
+    return _Nodes(roots, left[~leaf], right[~leaf], leaf, place, sets)
+
+
+def indexed_attributes(trees: Sequence[SplitTree], target_count: int) -> dict[str, Any]:
+    """Return the attributes of a TreeEnsemble of ai.onnx.ml 5, for trees with a split each.
+
+    Numbers are float64.
+    """
+    roots, left, right, leaf, place, sets = _joined(trees)
     modes = np.full(len(leaf), _LEQ, dtype=np.uint8)
     modes[list(sets)] = _MEMBER
     thresholds = np.concatenate([tree.thresholds for tree in trees])
     thresholds[list(sets)] = 0
     members = [np.append(codes, np.nan) for codes in sets.values()]
+    features = np.concatenate([tree.features for tree in trees])
     missing = np.concatenate([tree.missing_left for tree in trees])
-    targets = np.repeat([tree.target for tree in trees], sizes)
+    targets = np.repeat([tree.target for tree in trees], [len(tree.features) for tree in trees])
     weights = np.concatenate([tree.values for tree in trees])
-
-    def tensor(values: npt.NDArray[Any], dtype: type) -> Any:
-        return numpy_helper.from_array(values.astype(dtype))
-
     return {
         "n_targets": target_count,
         "aggregate_function": _SUM,
         "tree_roots": place[roots].tolist(),
-        "nodes_featureids": np.concatenate([tree.features for tree in trees])[inner].tolist(),
-        "nodes_modes": tensor(modes[inner], np.uint8),
-        "nodes_splits": tensor(thresholds[inner], np.float64),
+        "nodes_featureids": features[~leaf].tolist(),
+        "nodes_modes": _tensor(modes[~leaf], np.uint8),
+        "nodes_splits": _tensor(thresholds[~leaf], np.float64),
         "nodes_truenodeids": place[left].tolist(),
         "nodes_trueleafs": leaf[left].astype(int).tolist(),
         "nodes_falsenodeids": place[right].tolist(),
         "nodes_falseleafs": leaf[right].astype(int).tolist(),
-        "nodes_missing_value_tracks_true": missing[inner].astype(int).tolist(),
-        "membership_values": tensor(np.concatenate(members), np.float64),
+        "nodes_missing_value_tracks_true": missing[~leaf].astype(int).tolist(),
+        "membership_values": _tensor(np.concatenate(members), np.float64),
         "leaf_targetids": targets[leaf].tolist(),
-        "leaf_weights": tensor(weights[leaf], np.float64),
+        "leaf_weights": _tensor(weights[leaf], np.float64),
     }
+
+
+def _tensor(values: npt.NDArray[Any], dtype: type) -> Any:
+    from onnx import numpy_helper  # noqa: PLC0415 - only where a model is written
+
+    return numpy_helper.from_array(values.astype(dtype))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum, auto
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -117,6 +117,31 @@ class ForestNodes:
     false: Indices
     missing_is_true: Flags
     members: Mapping[int, Vector] = field(default_factory=dict)
+
+    def trees(self) -> Indices:
+        """Return the tree of each node: (n_nodes,)."""
+        sizes = np.diff(np.append(self.roots, len(self.modes)))
+        return np.repeat(np.arange(len(sizes)), sizes)
+
+
+class TreePlaces(NamedTuple):
+    """Places of trees in the nodes of a forest: (n_trees,) roots, and the root of each node."""
+
+    roots: Indices
+    first: Indices
+
+
+def tree_places(sizes: Sequence[int]) -> TreePlaces:
+    """Place trees of so many nodes one behind the other."""
+    counts = np.array(sizes, dtype=np.intp)
+    roots = np.cumsum(counts) - counts
+    return TreePlaces(roots, np.repeat(roots, counts))
+
+
+def shifted(children: Indices, first: Indices | int) -> Indices:
+    """Return children, numbered from the first node of their tree, in a forest; -1 for none."""
+    moved: Indices = np.where(children < 0, -1, children + first)
+    return moved
 
 
 @dataclass(frozen=True, slots=True, eq=False)

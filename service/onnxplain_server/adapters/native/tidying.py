@@ -7,7 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from onnxplain_server.adapters.native.faults import invalid, too_complex
-from onnxplain_server.adapters.native.forest import ForestLeaves, ForestNodes, NativeForest
+from onnxplain_server.adapters.native.forest import (
+    ForestLeaves,
+    ForestNodes,
+    NativeForest,
+    shifted,
+)
 from onnxplain_server.core.arrays import Flags, Indices
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.trees.reading.nodes import Mode
@@ -43,64 +48,59 @@ def tidy(forest: NativeForest, limits: ModelLimits) -> NativeForest:
 
 def _with_all_targets(forest: NativeForest) -> NativeForest:
     """Add a leaf of 0 for each target without a value, to which a base value would not be added."""
-    nodes, leaves = forest.nodes, forest.leaves
-    targets = np.setdiff1d(np.arange(forest.target_count), leaves.targets)
+    targets = np.setdiff1d(np.arange(forest.target_count), forest.leaves.targets)
     count = len(targets)
-    if not count:
-        return forest
-    added = len(nodes.modes) + np.arange(count)
-    zeros, none = np.zeros(count), np.full(count, -1)
-    return replace(
-        forest,
-        nodes=ForestNodes(
-            np.append(nodes.roots, added),
-            np.append(nodes.modes, np.full(count, Mode.LEAF, dtype=np.uint8)),
-            np.append(nodes.features, none),
-            np.append(nodes.thresholds, zeros),
-            np.append(nodes.true, none),
-            np.append(nodes.false, none),
-            np.append(nodes.missing_is_true, zeros != 0),
-            nodes.members,
-        ),
-        leaves=ForestLeaves(
-            np.append(leaves.nodes, added),
-            np.append(leaves.targets, targets),
-            np.append(leaves.values, zeros),
-        ),
-    )
+    zeros, none, places = np.zeros(count), np.full(count, -1), np.arange(count)
+    modes = np.full(count, Mode.LEAF, dtype=np.uint8)
+    nodes = ForestNodes(places, modes, none, zeros, none, none, zeros != 0)
+    return _appended(forest, nodes, ForestLeaves(places, targets, zeros)) if count else forest
 
 
 def _with_split(forest: NativeForest) -> NativeForest:
     """Add a tree with a split and leaves of 0, because operators on float64 need one."""
-    nodes, leaves = forest.nodes, forest.leaves
-    first = len(nodes.modes)
+    nodes = ForestNodes(
+        roots=np.array([0]),
+        modes=np.array([Mode.LEQ, Mode.LEAF, Mode.LEAF], dtype=np.uint8),
+        features=np.zeros(3, dtype=np.intp),
+        thresholds=np.zeros(3),
+        true=np.array([1, -1, -1]),
+        false=np.array([2, -1, -1]),
+        missing_is_true=np.zeros(3, dtype=bool),
+    )
+    leaves = ForestLeaves(np.array([1, 2]), np.zeros(2, dtype=np.intp), np.zeros(2))
+    return _appended(forest, nodes, leaves)
+
+
+def _appended(forest: NativeForest, nodes: ForestNodes, leaves: ForestLeaves) -> NativeForest:
+    """Add trees without sets of codes, whose nodes are numbered from 0."""
+    own, values = forest.nodes, forest.leaves
+    first = len(own.modes)
     return replace(
         forest,
         nodes=ForestNodes(
-            np.append(nodes.roots, first),
-            np.append(nodes.modes, np.array([Mode.LEQ, Mode.LEAF, Mode.LEAF], dtype=np.uint8)),
-            np.append(nodes.features, [0, 0, 0]),
-            np.append(nodes.thresholds, [0.0, 0.0, 0.0]),
-            np.append(nodes.true, [first + 1, -1, -1]),
-            np.append(nodes.false, [first + 2, -1, -1]),
-            np.append(nodes.missing_is_true, [False, False, False]),
+            np.append(own.roots, first + nodes.roots),
+            np.append(own.modes, nodes.modes),
+            np.append(own.features, nodes.features),
+            np.append(own.thresholds, nodes.thresholds),
+            np.append(own.true, shifted(nodes.true, first)),
+            np.append(own.false, shifted(nodes.false, first)),
+            np.append(own.missing_is_true, nodes.missing_is_true),
+            own.members,
         ),
         leaves=ForestLeaves(
-            np.append(leaves.nodes, [first + 1, first + 2]),
-            np.append(leaves.targets, [0, 0]),
-            np.append(leaves.values, [0.0, 0.0]),
+            np.append(values.nodes, first + leaves.nodes),
+            np.append(values.targets, leaves.targets),
+            np.append(values.values, leaves.values),
         ),
     )
 
 
 def _check_children(nodes: ForestNodes, inner: Flags) -> None:
     """Check that children lie in the tree of their parent, behind its root."""
-    count = len(nodes.modes)
-    ends = np.append(nodes.roots[1:], count)
-    sizes = ends - nodes.roots
-    if nodes.roots[0] != 0 or np.any(sizes < 1):
+    ends = np.append(nodes.roots[1:], len(nodes.modes))
+    if nodes.roots[0] != 0 or np.any(ends <= nodes.roots):
         raise invalid("The model has a tree without nodes.")
-    tree = np.repeat(np.arange(len(sizes)), sizes)
+    tree = nodes.trees()
     for children in (nodes.true, nodes.false):
         wrong = inner & ((children <= nodes.roots[tree]) | (children >= ends[tree]))
         if wrong.any():

@@ -100,7 +100,7 @@ def _copies(forest: NativeForest) -> tuple[tuple[Indices, Indices, Indices, Indi
     target : (n_copied_nodes,)
     """
     nodes, leaves = forest.nodes, forest.leaves
-    tree, _ = _numbers(nodes)
+    tree = nodes.trees()
     count = forest.target_count
     pairs = np.unique(tree[leaves.nodes] * count + leaves.targets)
     pairs = pairs[nodes.modes[nodes.roots[pairs // count]] != Mode.LEAF]
@@ -131,8 +131,7 @@ def _sets(nodes: ForestNodes, members: Indices, dtype: type) -> dict[str, Tensor
 
 def _numbers(nodes: ForestNodes) -> tuple[Indices, Indices]:
     """Return the tree of each node and its number within the tree."""
-    sizes = np.diff(np.append(nodes.roots, len(nodes.modes)))
-    tree = np.repeat(np.arange(len(sizes)), sizes)
+    tree = nodes.trees()
     return tree, np.arange(len(nodes.modes)) - nodes.roots[tree]
 
 

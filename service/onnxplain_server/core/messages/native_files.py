@@ -1,5 +1,6 @@
-"""Native tree files by their first bytes: models of tree libraries in their own formats.
+"""Native tree files, models of tree libraries in their own formats: recognized by their content.
 
+Texts and UBJSON are told by their first bytes, JSON by the name of a field that a library writes.
 No file of ONNX starts so: the first byte would open a group, which no version of ONNX has.
 """
 

@@ -10,8 +10,7 @@ from onnxplain_server.adapters.native.fields import Fields
 
 _GOES_RIGHT = {"AsIs": False, "AsFalse": False, "AsTrue": True}
 """Whether a missing value is above all borders, by the name of its treatment."""
-HASH_COUNT = 2**32
-"""Hashes of categories are numbers of 32 bits, with or without a sign."""
+_HASHES = 2**32
 
 
 class Numeric(NamedTuple):
@@ -75,6 +74,11 @@ def read_features(info: Fields) -> FeatureTable:
     return FeatureTable(ordered, numeric, categorical, _texts(info))
 
 
+def read_hash(fields: Fields, name: str) -> int:
+    """Read the hash of a category as an unsigned number of 32 bits; files may give it a sign."""
+    return fields.integer(name, low=-_HASHES // 2, high=_HASHES) % _HASHES
+
+
 def _listed(info: Fields, name: str) -> list[Fields]:
     return list(info.children(name)) if name in info else []
 
@@ -98,10 +102,7 @@ def _goes_right(feature: Fields) -> bool:
 
 def _texts(info: Fields) -> dict[int, str]:
     entries = _listed(info, "cat_features_hash")
-    texts = {
-        entry.integer("hash", low=-HASH_COUNT // 2, high=HASH_COUNT) % HASH_COUNT: entry.text("value")
-        for entry in entries
-    }
+    texts = {read_hash(entry, "hash"): entry.text("value") for entry in entries}
     if len(texts) < len(entries):
         raise invalid("The model has two categories of one hash in cat_features_hash.")
     return texts

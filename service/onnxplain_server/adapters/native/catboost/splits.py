@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onnxplain_server.adapters.native.catboost.features import HASH_COUNT, FeatureTable
+from onnxplain_server.adapters.native.catboost.features import FeatureTable, read_hash
 from onnxplain_server.adapters.native.faults import quoted, unsupported
 from onnxplain_server.adapters.native.fields import Fields
 from onnxplain_server.adapters.native.forest import Feature
@@ -92,7 +92,7 @@ class SplitReader:
         if number not in self._table.categorical:
             raise split.fault("cat_feature_index", f"is {number}, which no feature has")
         column = self._table.categorical[number].column
-        key = split.integer("value", low=-HASH_COUNT // 2, high=HASH_COUNT) % HASH_COUNT
+        key = read_hash(split, "value")
         if key not in self._table.texts:
             raise unsupported(
                 "The model compares categories by their hashes, and the file does not have their "

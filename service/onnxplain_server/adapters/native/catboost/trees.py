@@ -9,7 +9,12 @@ import numpy as np
 
 from onnxplain_server.adapters.native.catboost.splits import CatBoostSplit, SplitReader
 from onnxplain_server.adapters.native.fields import Fields
-from onnxplain_server.adapters.native.forest import ForestLeaves, ForestNodes
+from onnxplain_server.adapters.native.forest import (
+    ForestLeaves,
+    ForestNodes,
+    shifted,
+    tree_places,
+)
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.trees.reading.nodes import Mode
 
@@ -91,9 +96,8 @@ def read_nested(tree: Fields, reader: SplitReader) -> CatBoostTree:
 
 def join(trees: Sequence[CatBoostTree], scale: float) -> tuple[ForestNodes, ForestLeaves]:
     """Join trees, and multiply the values of leaves."""
-    sizes = np.array([len(tree.order) for tree in trees], dtype=np.intp)
-    roots = np.cumsum(sizes) - sizes
-    first = np.repeat(roots, sizes)
+    sizes = [len(tree.order) for tree in trees]
+    roots, first = tree_places(sizes)
     starts = np.cumsum([0, *(len(tree.splits) for tree in trees)])[:-1]
     order, left, right = (
         np.concatenate(lists)
@@ -107,7 +111,7 @@ def join(trees: Sequence[CatBoostTree], scale: float) -> tuple[ForestNodes, Fore
         np.array(values)[chosen]
         for values in zip(*splits, CatBoostSplit(0, Mode.LEAF, 0.0, False, False), strict=True)
     )
-    left, right = np.where(leaf, -1, left + first), np.where(leaf, -1, right + first)
+    left, right = shifted(left, first), shifted(right, first)
     nodes = ForestNodes(
         roots,
         modes.astype(np.uint8),

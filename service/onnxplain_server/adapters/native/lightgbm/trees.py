@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,8 @@ from onnxplain_server.adapters.native.forest import (
     DerivedColumn,
     ForestLeaves,
     ForestNodes,
+    shifted,
+    tree_places,
 )
 from onnxplain_server.adapters.native.lightgbm.parts import MISSING_NAN, LightGBMTree
 from onnxplain_server.adapters.native.lightgbm.splits import Splits, split
@@ -90,18 +92,17 @@ def join(
     """
     splits = [split(tree, i) for i, tree in enumerate(trees)]
     parts = [_nodes(*own, has_codes) for own in zip(trees, splits, strict=True)]
-    sizes = [len(part.modes) for part in parts]
-    roots = np.cumsum(sizes, dtype=np.intp) - np.array(sizes, dtype=np.intp)
-    first = np.repeat(roots, sizes)
-    joined = _Joined(*map(_concatenated, zip(*parts, strict=True))) if parts else _nothing()
+    roots, first = tree_places([len(part.modes) for part in parts])
+    columns = zip(*parts, strict=True)
+    joined = _Joined(*(np.concatenate(column) for column in columns)) if parts else _nothing()
     features, derived = _place_columns(joined, len(has_codes))
     nodes = ForestNodes(
         roots,
         joined.modes.astype(np.uint8),
         features,
         joined.thresholds,
-        np.where(joined.true < 0, -1, joined.true + first),
-        np.where(joined.false < 0, -1, joined.false + first),
+        shifted(joined.true, first),
+        shifted(joined.false, first),
         joined.missing_is_true,
         _members(trees, splits, roots),
     )
@@ -109,8 +110,8 @@ def join(
     values = [tree.values[own.leaves] for tree, own in zip(trees, splits, strict=True)]
     leaves = ForestLeaves(
         np.flatnonzero(nodes.modes == Mode.LEAF),
-        _concatenated([np.zeros(0, dtype=np.intp), *owners]),
-        factor * _concatenated([np.zeros(0), *values]),
+        np.concatenate([np.zeros(0, dtype=np.intp), *owners]),
+        factor * np.concatenate([np.zeros(0), *values]),
     )
     return LightGBMTrees(nodes, leaves, derived)
 
@@ -137,10 +138,6 @@ def _nodes(tree: LightGBMTree, splits: Splits, has_codes: Flags) -> _Joined:
 def _nothing() -> _Joined:
     none = np.zeros(0, dtype=np.intp)
     return _Joined(none, none, none, np.zeros(0), none, none, none > 0)
-
-
-def _concatenated(arrays: Iterable[Array]) -> Array:
-    return np.concatenate(list(arrays))
 
 
 def _place_columns(part: _Joined, count: int) -> tuple[Indices, tuple[DerivedColumn, ...]]:

@@ -10,7 +10,12 @@ import numpy.typing as npt
 
 from onnxplain_server.adapters.native.faults import invalid
 from onnxplain_server.adapters.native.fields import Fields
-from onnxplain_server.adapters.native.forest import ForestLeaves, ForestNodes
+from onnxplain_server.adapters.native.forest import (
+    ForestLeaves,
+    ForestNodes,
+    shifted,
+    tree_places,
+)
 from onnxplain_server.adapters.native.xgboost.categories import read_sets
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.trees.reading.nodes import Mode
@@ -142,9 +147,7 @@ def _joined(trees: Sequence[_XGBoostTree], leaves: Sequence[ForestLeaves]) -> XG
     A value is true where it is less, and goes left; a code is true where it is in the set, and
     goes right.
     """
-    sizes = np.array([len(tree.left) for tree in trees], dtype=np.intp)
-    roots = np.cumsum(sizes) - sizes
-    first = np.repeat(roots, sizes)
+    roots, first = tree_places([len(tree.left) for tree in trees])
     left, right, features, conditions, default_left = (
         _concatenated([getattr(tree, name) for tree in trees])
         for name in ("left", "right", "features", "conditions", "default_left")
@@ -153,7 +156,7 @@ def _joined(trees: Sequence[_XGBoostTree], leaves: Sequence[ForestLeaves]) -> XG
     sets = _sets(trees, roots)
     is_member = np.zeros(len(left), dtype=bool)
     is_member[list(sets)] = True
-    left, right = np.where(leaf, -1, left + first), np.where(leaf, -1, right + first)
+    left, right = shifted(left, first), shifted(np.where(leaf, -1, right), first)
     nodes = ForestNodes(
         roots,
         np.select([leaf, is_member], [Mode.LEAF, Mode.MEMBER], Mode.LT).astype(np.uint8),
