@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= $(shell command -v python3.11 || echo python3)
 BIN := .venv/bin
-INSTALL := bin/pip install --quiet --require-hashes --requirement
+UV := $(BIN)/uv
 TESTS := tests clients/tests deploy/tests deploy/cluster/tests
 CHECKED := $(wildcard hatch_build.py service clients/python/onnxplain clients/tests deploy/tests deploy/cluster/tests tests bench examples tools)
 FUZZ_SECONDS ?= 60
@@ -71,7 +71,7 @@ PROTOC = .venv-proto/bin/python -m grpc_tools.protoc -Ibuild/contract \
 	&& sed -i 's/^from google.longrunning import operations_pb2/from google.longrunning import operations_proto_pb2/' \
 		$(1)/onnxplain/v1/*_pb2*.py*
 INFERENCE_PROTOC = .venv-proto/bin/python -m grpc_tools.protoc -Iproto --python_out=build --pyi_out=build $(INFERENCE)
-RESOLVE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+RESOLVE = $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --no-emit-package onnxplain --no-header $(LOCK_FLAGS)
 
 ##@ Every day
@@ -779,10 +779,18 @@ include tools/release/release.mk
 
 # Environments
 
+# uv installs an environment in a tenth of pip's time; pip installs uv itself, as it is locked.
+new_env = $(PYTHON) -m venv $(@D)
+install = $(UV) pip install --quiet --python $(@D)/bin/python
+install_locked = $(install) --require-hashes --requirement $<
+install_own = $(install) --no-deps --no-build-isolation -e clients/python -e .
+
 $(ENV): requirements/dev.txt pyproject.toml clients/python/pyproject.toml
-	$(PYTHON) -m venv .venv
-	.venv/$(INSTALL) requirements/dev.txt
-	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e clients/python -e .
+	$(new_env)
+	sed -n '/^uv==/,/[^\\]$$/p' $< > .venv/uv.txt
+	$(BIN)/pip install --quiet --require-hashes --requirement .venv/uv.txt
+	$(install_locked)
+	$(install_own)
 	@touch $@
 
 $(COMPILED): $(ENV) $(shell find service/onnxplain_server/trees -name '*.py')
@@ -790,71 +798,20 @@ $(COMPILED): $(ENV) $(shell find service/onnxplain_server/trees -name '*.py')
 	$(BIN)/python -c 'from onnxplain_server.adapters.workers.sandbox import preload; preload.load()'
 	@touch $@
 
-$(PROTO_ENV): requirements/proto.txt
-	$(PYTHON) -m venv .venv-proto
-	.venv-proto/$(INSTALL) requirements/proto.txt
+$(BENCH_ENV) $(FUZZ_ENV): .venv-%/.made: requirements/%.txt pyproject.toml clients/python/pyproject.toml | $(ENV)
+	$(new_env)
+	$(install_locked)
+	$(install_own)
 	@touch $@
 
-$(BENCH_ENV): requirements/bench.txt pyproject.toml clients/python/pyproject.toml
-	$(PYTHON) -m venv .venv-bench
-	.venv-bench/$(INSTALL) requirements/bench.txt
-	.venv-bench/bin/pip install --quiet --no-deps --no-build-isolation -e clients/python -e .
+$(PROTO_ENV) $(PEER_ENV) $(GENERATORS_ENV) $(FOREIGN_ENVS): .venv-%/.made: requirements/%.txt | $(ENV)
+	$(new_env)
+	$(install_locked)
 	@touch $@
 
-$(PEER_ENV): requirements/peer.txt
-	$(PYTHON) -m venv .venv-peer
-	.venv-peer/$(INSTALL) requirements/peer.txt
-	@touch $@
-
-$(NOTEBOOK_ENV): requirements/notebook.txt
-	$(PYTHON) -m venv .venv-notebook
-	.venv-notebook/$(INSTALL) requirements/notebook.txt
-	@touch $@
-
-$(GENERATORS_ENV): requirements/generators.txt
-	$(PYTHON) -m venv .venv-generators
-	.venv-generators/$(INSTALL) requirements/generators.txt
-	@touch $@
-
-$(MLFLOW_ENV): requirements/mlflow.txt
-	$(PYTHON) -m venv .venv-mlflow
-	.venv-mlflow/$(INSTALL) requirements/mlflow.txt
-	@touch $@
-
-$(KSERVE_ENV): requirements/kserve.txt
-	$(PYTHON) -m venv .venv-kserve
-	.venv-kserve/$(INSTALL) requirements/kserve.txt
-	@touch $@
-
-$(MLSERVER_ENV): requirements/mlserver.txt
-	$(PYTHON) -m venv .venv-mlserver
-	.venv-mlserver/$(INSTALL) requirements/mlserver.txt
-	@touch $@
-
-$(TRITON_ENV): requirements/triton.txt
-	$(PYTHON) -m venv .venv-triton
-	.venv-triton/$(INSTALL) requirements/triton.txt
-	@touch $@
-
-$(EXPORT_ENV): requirements/export.txt
-	$(PYTHON) -m venv .venv-export
-	.venv-export/$(INSTALL) requirements/export.txt
-	@touch $@
-
-$(FUZZ_ENV): requirements/fuzz.txt pyproject.toml clients/python/pyproject.toml
-	$(PYTHON) -m venv .venv-fuzz
-	.venv-fuzz/$(INSTALL) requirements/fuzz.txt
-	.venv-fuzz/bin/pip install --quiet --no-deps --no-build-isolation -e clients/python -e .
-	@touch $@
-
-$(MODELS_ENV): requirements/models.txt
-	$(PYTHON) -m venv .venv-models
-	.venv-models/$(INSTALL) requirements/models.txt
-	@touch $@
-
-$(STUDY_ENV): bench/requirements.txt tests/models/requirements.txt
-	$(PYTHON) -m venv .venv-study
-	.venv-study/bin/pip install --quiet --requirement bench/requirements.txt -e clients/python -e '.[render]'
+$(STUDY_ENV): bench/requirements.txt tests/models/requirements.txt | $(ENV)
+	$(new_env)
+	$(install) --requirement bench/requirements.txt -e clients/python -e '.[render]'
 	@touch $@
 
 $(GO_TOOLS): tools/go/go.mod tools/go/go.sum

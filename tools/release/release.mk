@@ -94,9 +94,9 @@ release-image:
 	$${BUILDAH:-buildah} push --quiet $(IMAGE) oci-archive:$(RELEASE)/image/onnxplain-$(VERSION)-$(shell uname -m).tar
 	cp build/image/sbom.cdx.json $(RELEASE)/image/onnxplain-$(VERSION)-$(shell uname -m).cdx.json
 
-$(RELEASE_ENV): requirements/release.txt
-	$(PYTHON) -m venv .venv-release
-	.venv-release/$(INSTALL) requirements/release.txt
+$(RELEASE_ENV): requirements/release.txt | $(ENV)
+	$(new_env)
+	$(install_locked)
 	@touch $@
 
 # Minutes each the first time.
