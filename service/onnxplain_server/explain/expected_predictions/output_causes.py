@@ -108,12 +108,12 @@ def factor_or_constant(trial: CauseTrial) -> LikelyCause | None:
     for k in range(trial.expected.shape[1]):
         predicted, expected = trial.compared[:, k], trial.expected[:, k]
         is_finite = np.isfinite(predicted) & np.isfinite(expected)
-        if not trial.varies[k] or len(np.unique(predicted[is_finite])) < _FITTED_ROWS:
+        if len(np.unique(predicted[is_finite])) < _FITTED_ROWS:
             return None
         factor, constant = np.polyfit(predicted[is_finite], expected[is_finite], 1)
         fitted[:, k] = factor * predicted + constant
         if not varies(fitted[:, [k]], trial.rounding[[k]]).all():
-            return None
+            return None  # a factor of 0 fits any constant
         name = trial.output_names[trial.outputs[k]]
         parts.append(f"{factor:.6g} × {name!r} + {constant:.6g}".replace("+ -", "- "))
     message = (
