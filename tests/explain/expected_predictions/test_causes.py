@@ -289,7 +289,7 @@ def test_missing_values_that_all_rows_have_are_no_cause() -> None:
 
 def step(mode: str = "", constant: float = 5.0) -> bytes:
     """The model 5 * [x >= 1] + z, or with x > 1; as a tree of this mode, or as operators."""
-    tree = {
+    tree: dict[str, Any] = {
         "nodes_treeids": [0, 0, 0],
         "nodes_nodeids": [0, 1, 2],
         "nodes_featureids": [0, 0, 0],
@@ -388,7 +388,7 @@ def test_causes_are_tried_within_the_rows_that_are_told(feature_count: int) -> N
 def stumps(count: int) -> bytes:
     """Trees of one split each, at 0.5 of each feature of a matrix."""
     number = [k for k in range(count) for _ in range(3)]
-    tree = {
+    tree: dict[str, Any] = {
         "nodes_treeids": number,
         "nodes_nodeids": [0, 1, 2] * count,
         "nodes_featureids": number,
