@@ -6,8 +6,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
+import typer
+from onnxplain.v1.explanation_service_pb2 import (
+    CheckModelRequest,
+    DescribeTableRequest,
+    ExplainRequest,
+    MethodOptions,
+    PredictRequest,
+)
 from onnxplain_server.cli.commands import command
+from onnxplain_server.cli.requests.flag_names import flags_by_field
 from typer.testing import Result
 
 Run = Callable[..., Result]
@@ -25,6 +33,36 @@ def test_every_field_of_the_request_is_a_flag_of_its_name() -> None:
     fields = {field.name for field in ExplainRequest.DESCRIPTOR.fields}
     # Parts of an answer are for streams; several targets are those of --target-column.
     assert fields - {"methods", "partial", "target_columns"} < explain_flags()
+
+
+OTHERWISE = {"row_indices": "--rows", "target_columns": "--target-column"}
+
+
+@pytest.mark.parametrize(
+    ("name", "message", "without"),
+    [
+        ("explain", ExplainRequest, {"methods", "partial"}),
+        ("predict", PredictRequest, {"output_indices"}),
+        ("describe", DescribeTableRequest, set()),
+        ("check", CheckModelRequest, {"output_indices"}),
+    ],
+)
+def test_errors_know_a_flag_of_each_field(name: str, message, without: set[str]) -> None:
+    made = command(name)
+    fields = {field.name for field in message.DESCRIPTOR.fields} - {"model", "table"} - without
+    context = typer.Context(made)
+    context.params = {param.name: None for param in made.params}
+    given = {**context.params, "expected_prediction_columns": ["p"]}
+    flags = flags_by_field(context, fields)
+    context.params = given
+
+    own = {field: f"--{field.replace('_', '-')}" for field in fields}
+    other = {field: flag for field, flag in OTHERWISE.items() if field in fields}
+    assert {**flags, **flags_by_field(context, fields)} == {**own, **other}
+    assert flags.get("expected_prediction_columns") in {
+        "check": {"--against"},
+        "explain": {"--expected-prediction-columns"},
+    }.get(name, {None})
 
 
 def test_the_files_go_in_the_form_that_they_have(run: Run, parts, model: Path, table: Path) -> None:

@@ -149,11 +149,50 @@ def test_expected_predictions_are_columns_or_numbers(client: onnxplain.Client) -
     wrong = client.check(MODEL, FRAME, expected + np.diag([1, 0, 0])[:, ::-1], **asked)
     assert not wrong.agrees
     assert wrong.to_arrow()["largest_difference"].to_pylist() == pytest.approx([0, 0, 1], abs=1e-6)
-    assert repr(wrong).startswith("PredictionComparison: 1 of 3 rows differ, by up to 1")
+    assert repr(wrong).startswith("PredictionComparison: 1 of 3 rows differs, by up to 1")
+    one = client.check(MODEL, FRAME[:1], [[0, 0, 1]], **asked)
+    assert repr(one).startswith("PredictionComparison: the only row differs, by up to ")
+    assert "in the only row: by up to " in one.warnings[0].message
+    assert repr(client.check(MODEL, FRAME[:1], expected[:1], **asked)) == (
+        "PredictionComparison: the only row agrees"
+    )
 
 
 def test_expected_predictions_of_other_rows_are_refused(client: onnxplain.Client) -> None:
-    with pytest.raises(ValueError, match="expected has 2 rows, and the table has 3"):
-        client.check(MODEL, FRAME, np.zeros((2, 3)), feature_columns=FEATURES)
-    with pytest.raises(TypeError, match="cannot read a table from TableUris"):
-        client.check(MODEL, onnxplain.TableUris("s3://bucket/rows.csv"), np.zeros((3, 3)))
+    for rows, told in ((2, "2 rows"), (1, "1 row")):
+        with pytest.raises(ValueError, match=f"expected has {told}, and the table has 3"):
+            client.check(MODEL, FRAME, np.zeros((rows, 3)), feature_columns=FEATURES)
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        (onnxplain.TableUris("s3://bucket/rows.csv"), "at an address"),
+        ("s3://bucket/rows.csv", "at an address"),
+        ("rows.csv", "a file"),
+        (b"a,b\n1,2\n", "a file"),
+    ],
+)
+def test_predictions_beside_rows_that_are_elsewhere_are_refused(
+    client: onnxplain.Client, table: Any, told: str
+) -> None:
+    with pytest.raises(TypeError, match=f"the table is {told}, .* give the rows as a frame"):
+        client.check(MODEL, table, np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("labels", [["x", "y", "x"], np.array(["x", "y", "z"]), pd.Series(["x"])])
+def test_labels_are_no_predictions(client: onnxplain.Client, labels: Any) -> None:
+    with pytest.raises(TypeError, match=r"expected has texts, as 'x'.* probabilities"):
+        client.check(MODEL, FRAME, labels)
+
+
+def test_a_file_may_have_the_columns_of_expected_predictions(
+    client: onnxplain.Client, tmp_path: Path
+) -> None:
+    expected = client.predict(MODEL, FRAME, feature_columns=FEATURES).values
+    names = [f"p{k}" for k in range(3)]
+    path = tmp_path / "rows.csv"
+    FRAME.assign(**dict(zip(names, expected.T, strict=True))).to_csv(path, index=False)
+
+    for table in (path, path.as_uri()):
+        assert client.check(MODEL, table, names, feature_columns=FEATURES).agrees

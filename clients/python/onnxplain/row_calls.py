@@ -114,8 +114,9 @@ class RowCalls(FittedCalls):
             As for `explain`. One row is enough, and a column may have no value.
         expected : str, sequence of str, or (n_rows,) or (n_rows, n_outputs) of numbers
             What the library predicts: columns of the table, or numbers for its rows, in their
-            order. One for each output, or for each one that `explain` takes by default: of a
-            binary classifier, the probability of the second class is enough.
+            order, beside a table in this process: no file or address. One for each output, or
+            for each one that `explain` takes by default: of a binary classifier, the probability
+            of the second class is enough.
         feature_columns, input_columns, output_indices, outputs, scale, prediction
             As for `explain`.
         allow_inconsistent_model : bool

@@ -19,7 +19,7 @@ SUMMARIES: Mapping[str, str] = MappingProxyType(
         "plan": "Tell what explaining MODEL on the rows of TABLE would take, without computing it.",
         "options": "List the methods, or the options of METHOD for `explain --set`.",
         "predict": "Predict rows of TABLE by MODEL.",
-        "check": "Compare MODEL with what its library predicts for TABLE; exit code 1 where they "
+        "check": "Compare MODEL with what its library predicts for TABLE; exit code 3 where they "
         "differ.",
         "describe": "Describe the inputs and outputs of MODEL, or the columns and rows of TABLE.",
         "plot": "Render a plot of an answer; as HTML and without a name, the whole answer.",
@@ -84,7 +84,7 @@ app = typer.Typer(
     help="Explain what an ONNX model has learned.",
     epilog=(
         "Exit codes: 0 success; 1 error, in short on the last line of standard error, in full by "
-        "--verbose; 2 usage error; 130 interrupted by Ctrl-C."
+        "--verbose; 2 usage error; 3 predictions differ, of `check`; 130 interrupted by Ctrl-C."
     ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,

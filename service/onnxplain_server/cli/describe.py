@@ -25,6 +25,7 @@ from onnxplain_server.cli.output.error_lines import Names
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, DescriptionOutput, is_for_terminal
 from onnxplain_server.cli.output.formatting import formatted_description, formatted_table
 from onnxplain_server.cli.requests import remote_model, request
+from onnxplain_server.cli.requests.flag_names import flags_by_field
 from onnxplain_server.cli.requests.prediction_flags import MODEL_FILE
 from onnxplain_server.cli.rows import described_rows
 
@@ -86,7 +87,8 @@ def describe(
         token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
     )
     shown = {"model": request.shown_path(model), "table": request.shown_path(table or model)}
-    with in_short(Names(flags=described_rows.FLAGS, files=shown)):
+    flags = flags_by_field(context, DescribeTableRequest.DESCRIPTOR.fields_by_name)
+    with in_short(Names(flags=flags, files=shown)):
         fields = described_rows.table_fields(context.params)
         remote = remote_model.remote_model(model, context.params)
         chosen = backend.choose(context.obj, endpoint, timeout, connection)
@@ -103,7 +105,7 @@ def describe(
         if fields:
             raise UsageFault(
                 "it asks for a table, and only a model is given",
-                described_rows.FLAGS[next(iter(fields))],
+                flags[next(iter(fields))],
             )
         message = DescribeModelRequest(model=remote or request.model_message(model))
         answer = chosen.describe(message)

@@ -62,6 +62,8 @@ class WrittenModel:
     ----------
     texts : frozenset of str
         Categories of its encoders.
+    has_trees : bool
+        Whether it has trees, which compare values with thresholds.
     missing_fault : str
         Known fault of the converter that changes predictions of rows with missing values.
     threshold_fault : str
@@ -73,6 +75,7 @@ class WrittenModel:
     """
 
     texts: frozenset[str] = frozenset()
+    has_trees: bool = False
     missing_fault: str = ""
     threshold_fault: str = ""
     repaired: Model | None = None

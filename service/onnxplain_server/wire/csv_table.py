@@ -48,16 +48,25 @@ def parse_csv(
     content = content[separator_line_size(content) :]
     separator = separator_of(content)
     table = _read(content, separator, columns, texts)
-    with_comma = [
-        name
-        for name, column in zip(table.column_names, table.columns, strict=True)
-        if name not in texts and has_decimal_commas([column])
-    ]
-    if separator != ";" or not with_comma:
+    with_comma = _with_decimal_comma(table, separator, texts)
+    if with_comma is None:
         return table
     again = _read(content, separator, columns, texts, decimal_point=",")
-    check_decimal_points(table.schema, again.schema, with_comma[0])
+    check_decimal_points(table.schema, again.schema, with_comma)
     return again
+
+
+def decimal_point_of(content: bytes) -> str:
+    """Return the mark before decimals of numbers in CSV in UTF-8, without a line "sep=;"."""
+    separator = separator_of(content)
+    table = _read(content, separator, None, ())
+    return "." if _with_decimal_comma(table, separator, ()) is None else ","
+
+
+def _with_decimal_comma(table: pa.Table, separator: str, texts: Collection[str]) -> str | None:
+    """Return the first column of numbers with decimal commas; None without one."""
+    columns = zip(table.column_names, table.columns, strict=True) if separator == ";" else ()
+    return next((n for n, each in columns if n not in texts and has_decimal_commas([each])), None)
 
 
 class CsvTexts:

@@ -125,6 +125,22 @@ def test_probabilities_beside_margins_are_found(name: str) -> None:
     assert "RESPONSE" in found.likely_causes[0].message
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("network_float", lambda c: 0 * c.response + 3),
+        ("sklearn_gradient_boosting", lambda c: 0 * c.response + 3),
+        ("sklearn_gradient_boosting_binary", lambda c: c.response * [0, 3] + [0.5, 0]),
+    ],
+)
+def test_a_constant_is_no_multiple_of_the_predictions(name: str, expected: Expected) -> None:
+    known = case(name)
+    found = check(name, known.columns, expected(known))
+
+    assert found.differing_row_count > 0
+    assert kinds(found) == []
+
+
 def test_one_column_stands_for_the_second_class_of_two() -> None:
     known = case("sklearn_gradient_boosting_binary")
 
@@ -139,6 +155,19 @@ def test_labels_in_place_of_probabilities_are_found() -> None:
 
     found = check("sklearn_gradient_boosting_binary", known.columns, labels)
     assert kinds(found) == ["CLASS_LABELS"]
+
+
+@pytest.mark.parametrize("is_marked", [False, True], ids=["labels", "a column for each"])
+@pytest.mark.parametrize("name", ["xgboost_3class", "sklearn_random_forest_3class"])
+def test_labels_of_several_classes_are_found_with_what_to_give(name: str, is_marked: bool) -> None:
+    known = case(name)
+    labels = known.response.argmax(axis=1)
+    found = check(name, known.columns, np.eye(3)[labels] if is_marked else labels)
+
+    assert kinds(found) == ["CLASS_LABELS"]
+    assert "a column for each of" in found.likely_causes[0].message
+    assert len(found.outputs) == 3
+    assert found.differing_rows[0].expected.sum() == 1
 
 
 @pytest.mark.parametrize(("function", "told"), [(np.exp, "exp"), (np.expm1, "expm1")])
@@ -223,6 +252,31 @@ def test_an_unknown_category_is_found_and_named(encoded: Any) -> None:
     assert "'X'" in found.likely_causes[0].message
 
 
+def test_missing_text_is_no_unknown_category(encoded: Any) -> None:
+    columns, known = encoded
+    missing = [None if value == "X" else value for value in columns["Gender"]]
+    expected = case("sklearn_columns_ignore").response
+    found = check("sklearn_columns_ignore", {**columns, "Gender": missing}, expected)
+
+    assert found.differing_row_count == known.count("Female")
+    assert kinds(found) == ["MISSING_VALUES"]
+
+
+def test_rows_that_lack_a_value_and_rows_of_an_unknown_category_are_told_apart(
+    encoded: Any,
+) -> None:
+    columns, known = encoded
+    first = columns["Gender"].index("X")
+    mixed = [None if k == first else value for k, value in enumerate(columns["Gender"])]
+    expected = case("sklearn_columns_ignore").response
+    found = check("sklearn_columns_ignore", {**columns, "Gender": mixed}, expected)
+
+    count = known.count("Female")
+    assert kinds(found) == ["MISSING_VALUES", "UNKNOWN_CATEGORY"]
+    assert [cause.explained_row_count for cause in found.likely_causes] == [1, count - 1]
+    assert f"1 of {count} rows that differ has missing" in found.likely_causes[0].message
+
+
 def test_missing_values_that_all_rows_have_are_no_cause() -> None:
     columns, expected = differing("forest_with_missing_values")
     rows = np.flatnonzero(np.isnan(columns["b"]))
@@ -233,28 +287,126 @@ def test_missing_values_that_all_rows_have_are_no_cause() -> None:
     assert "MISSING_VALUES" not in kinds(found)
 
 
-@pytest.mark.parametrize("above", [True, False])
-def test_a_value_at_a_threshold_is_moved_to_either_side(above: bool) -> None:
-    """The model 5 * [x >= 1] + z; its library has 1 on the other side of the threshold or not."""
+def step(mode: str = "", constant: float = 5.0) -> bytes:
+    """The model 5 * [x >= 1] + z, or with x > 1; as a tree of this mode, or as operators."""
+    tree: dict[str, Any] = {
+        "nodes_treeids": [0, 0, 0],
+        "nodes_nodeids": [0, 1, 2],
+        "nodes_featureids": [0, 0, 0],
+        "nodes_modes": [mode, "LEAF", "LEAF"],
+        "nodes_values": [1.0, 0.0, 0.0],
+        "nodes_truenodeids": [1, 0, 0],
+        "nodes_falsenodeids": [2, 0, 0],
+        "target_treeids": [0, 0],
+        "target_nodeids": [1, 2],
+        "target_ids": [0, 0],
+        "target_weights": [constant, 0.0],
+        "n_targets": 1,
+    }
     nodes = [
-        helper.make_node("GreaterOrEqual" if not above else "Greater", ["x", "one"], ["is_above"]),
-        helper.make_node("Cast", ["is_above"], ["step"], to=TensorProto.FLOAT),
-        helper.make_node("Mul", ["step", "five"], ["high"]),
-        helper.make_node("Add", ["high", "z"], ["y"]),
+        helper.make_node("TreeEnsembleRegressor", ["x"], ["high"], domain="ai.onnx.ml", **tree)
     ]
+    if not mode:
+        nodes = [
+            helper.make_node("Greater", ["x", "one"], ["is_above"]),
+            helper.make_node("Cast", ["is_above"], ["step"], to=TensorProto.FLOAT),
+            helper.make_node("Mul", ["step", "five"], ["high"]),
+        ]
     taken = [helper.make_tensor_value_info(n, TensorProto.FLOAT, ["n", 1]) for n in ("x", "z")]
-    given_ = [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 1])]
     known = [
         numpy_helper.from_array(np.array([value], np.float32), name)
-        for name, value in (("one", 1), ("five", 5))
+        for name, value in (("one", 1), ("five", constant))
     ]
-    graph = helper.make_graph(nodes, "step", taken, given_, known)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    graph = helper.make_graph(
+        [*nodes, helper.make_node("Add", ["high", "z"], ["y"])],
+        "step",
+        taken,
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 1])],
+        known,
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    return bytes(model.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    ("mode", "above", "expected"),
+    [
+        ("BRANCH_GTE", False, ["THRESHOLD_ROUNDING"]),
+        ("BRANCH_GT", True, ["THRESHOLD_ROUNDING"]),
+        ("", True, []),
+    ],
+)
+def test_a_value_at_a_threshold_of_trees_is_moved_to_either_side(
+    mode: str, above: bool, expected: list[str]
+) -> None:
+    """Its library has 1 on the other side of the threshold; a model without trees is left alone."""
     x, z = np.arange(-20, 20) + 1.0, np.sin(np.arange(40))
-    expected = 5.0 * ((x >= 1) if above else (x > 1)) + z
+    library = 5.0 * ((x >= 1) if above else (x > 1)) + z
     with onnxplain.local() as client:
-        found = client.check(model.SerializeToString(), {"x": x, "z": z}, expected)
+        found = client.check(step(mode), {"x": x, "z": z}, library)
 
     assert found.differing_row_count == 1
-    assert kinds(found) == ["THRESHOLD_ROUNDING"]
-    assert "Values of 'x'" in found.likely_causes[0].message
+    assert kinds(found) == expected
+    if expected:
+        assert "Values of 'x'" in found.likely_causes[0].message
+        assert "in the row that differs" in found.likely_causes[0].message
+
+
+def test_columns_in_another_order_that_give_a_constant_are_no_cause() -> None:
+    """With x and z swapped, 5 * [z > 1] + x is 0 in all rows, as any constant is explained."""
+    rows = {"x": np.zeros(40), "z": np.sin(np.arange(40))}
+    with onnxplain.local() as client:
+        found = client.check(step(), rows, np.zeros(40))
+
+    assert found.differing_row_count > 0
+    assert kinds(found) == []
+
+
+@pytest.mark.parametrize("feature_count", [2, 12, 60, 400])
+def test_causes_are_tried_within_the_rows_that_are_told(feature_count: int) -> None:
+    """docs/checking.md tells 30,000; trees that predict what nothing explains cost most."""
+    random = np.random.default_rng(0)
+    features = {f"f{k}": column for k, column in enumerate(random.random((feature_count, 300)))}
+    rows = {**features, "target": random.random(300), "p": random.random(300)}
+    with onnxplain.local() as client:
+        answer = client.explain(
+            stumps(feature_count),
+            rows,
+            "average_loss",
+            feature_columns=list(features),
+            target_column="target",
+            expected_prediction_columns=["p"],
+            plots=False,
+        )
+
+    assert answer.receipt.prediction_comparison is not None
+    assert kinds(answer.receipt.prediction_comparison) == []
+    assert answer.receipt.predicted_row_count - 300 <= 30_000  # the methods predict none
+
+
+def stumps(count: int) -> bytes:
+    """Trees of one split each, at 0.5 of each feature of a matrix."""
+    number = [k for k in range(count) for _ in range(3)]
+    tree: dict[str, Any] = {
+        "nodes_treeids": number,
+        "nodes_nodeids": [0, 1, 2] * count,
+        "nodes_featureids": number,
+        "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"] * count,
+        "nodes_values": [0.5, 0.0, 0.0] * count,
+        "nodes_truenodeids": [1, 0, 0] * count,
+        "nodes_falsenodeids": [2, 0, 0] * count,
+        "target_treeids": [k for k in range(count) for _ in range(2)],
+        "target_nodeids": [1, 2] * count,
+        "target_ids": [0, 0] * count,
+        "target_weights": [weight for k in range(count) for weight in (0.0, 1.0 + k)],
+        "n_targets": 1,
+    }
+    graph = helper.make_graph(
+        [helper.make_node("TreeEnsembleRegressor", ["rows"], ["y"], domain="ai.onnx.ml", **tree)],
+        "stumps",
+        [helper.make_tensor_value_info("rows", TensorProto.FLOAT, ["n", count])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 1])],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    return bytes(helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString())

@@ -43,11 +43,57 @@ def total() -> bytes:
     return bytes(model.SerializeToString())
 
 
+def classifier(slope: float, constant: float) -> bytes:
+    """A binary classifier of a and b, whose second class has the probability slope * a + const."""
+    scores = helper.make_node(
+        "LinearClassifier",
+        ["rows"],
+        ["label", "scores"],
+        domain="ai.onnx.ml",
+        coefficients=[-slope, 0.0, slope, 0.0],
+        intercepts=[1 - constant, constant],
+        classlabels_ints=[0, 1],
+        post_transform="NONE",
+    )
+    graph = helper.make_graph(
+        [scores],
+        "rare",
+        [helper.make_tensor_value_info("rows", TensorProto.FLOAT, ["n", 2])],
+        [
+            helper.make_tensor_value_info("label", TensorProto.INT64, ["n"]),
+            helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["n", 2]),
+        ],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("ai.onnx.ml", 3)]
+    return bytes(helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString())
+
+
 def test_rounding_is_a_share_of_the_range_and_of_the_largest_prediction() -> None:
     """By hand: ranges 3 and 0, largest 4 and 5; what is missing or infinite does not count."""
     expected = np.array([[1, 5], [4, 5], [np.nan, 5], [np.inf, 5]], dtype=float)
 
     assert rounding_of(expected) == pytest.approx([3e-4 + 16 * FLOAT32, 20 * FLOAT32])
+
+
+def test_rounding_of_probabilities_is_that_of_the_largest_class() -> None:
+    """By hand: a class that is rare by itself, and beside one of a probability of 1."""
+    rare = np.array([[0.0], [1e-6]])
+
+    assert rounding_of(rare) == pytest.approx([1e-10 + 4e-6 * FLOAT32])
+    assert rounding_of(rare, 1.0) == pytest.approx([4 * FLOAT32])
+    assert rounding_of(10 * np.array([[0.0], [1]]), 1.0) == pytest.approx([1e-3 + 40 * FLOAT32])
+
+
+def test_a_rare_class_is_rounded_where_its_sum_is(client: onnxplain.Client) -> None:
+    """The model gives 1e-6 and 1 - 1e-6; its library the same, off by a rounding of the second."""
+    rows, shares = {"a": np.arange(9.0), "b": np.zeros(9)}, 1e-6 + 1e-8 * np.arange(9)
+    near = np.column_stack([1 - shares, shares + 2e-7])
+    far = np.column_stack([1 - shares, shares + 2e-6])
+    model = classifier(1e-8, 1e-6)
+
+    assert client.check(model, rows, near).agrees
+    assert client.check(model, rows, near[:, 1]).agrees
+    assert client.check(model, rows, far).differing_row_count == 9
 
 
 def test_missing_and_infinite_values_agree_with_themselves_only() -> None:
@@ -129,19 +175,47 @@ def test_expected_predictions_are_no_features_of_a_model_without_names(
     assert client.check(FOREST, before, [*columns]).agrees
 
 
+@pytest.mark.parametrize("place", range(3))
+def test_chosen_outputs_are_compared_alone(client: onnxplain.Client, place: int) -> None:
+    """With a column for each output of the model, as with one for each that is chosen."""
+    kept = json.loads(FOREST.with_suffix(".json").read_text())
+    others = np.where(np.arange(3) == place, np.array(kept["response"]), 7.0)
+    name = client.describe(FOREST).output_names[place]
+
+    for expected in (others, others[:, place]):
+        found = client.check(FOREST, kept["columns"], expected, outputs=[name])
+        assert [output.output_name for output in found.outputs] == [name]
+        assert found.agrees
+    two = client.check(FOREST, kept["columns"], others, output_indices=[place, (place + 1) % 3])
+    assert [output.differing_row_count > 0 for output in two.outputs] == [False, True]
+
+
+def test_labels_as_text_are_refused_with_what_to_give(client: onnxplain.Client) -> None:
+    kept = json.loads(FOREST.with_suffix(".json").read_text())
+    names = client.describe(FOREST).output_names
+    labels = [names[k] for k in np.argmax(kept["response"], axis=1)]
+    with pytest.raises(onnxplain.ExplainError, match="a column for each of ") as refused:
+        client.check(FOREST, {**kept["columns"], "label": labels}, ["label"])
+
+    assert refused.value.reason == "WRONG_TYPE"
+    assert all(repr(name) in str(refused.value) for name in names)
+
+
 @pytest.mark.parametrize(
     ("columns", "reason", "told"),
     [
-        (["p", "q"], "INVALID_OPTION", "names 2 columns; give one for each output"),
+        (["p", "q"], "INVALID_OPTION", "has 2 columns; give one for each output"),
         (["p", "p"], "INVALID_OPTION", "a column twice"),
-        (["label"], "WRONG_TYPE", "give probabilities in place of labels"),
+        (["label"], "WRONG_TYPE", "holds text; .* give probabilities in place of labels"),
+        (["date"], "WRONG_TYPE", "holds dates; expected predictions are numbers"),
         (["missing"], "MISSING_COLUMN", "no column 'missing'"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(
     client: onnxplain.Client, total: bytes, columns: list[str], reason: str, told: str
 ) -> None:
-    rows = {"a": [1.0, 2], "b": [1.0, 1], "p": [2.0, 3], "q": [2.0, 3], "label": ["x", "y"]}
+    rows: dict[str, list[Any]] = {"a": [1.0, 2], "b": [1.0, 1], "p": [2.0, 3], "q": [2.0, 3]}
+    rows |= {"label": ["x", "y"], "date": ["2024-01-01", "2024-01-02"]}
     with pytest.raises(onnxplain.ExplainError, match=told) as refused:
         client.check(total, rows, tuple(columns))
 

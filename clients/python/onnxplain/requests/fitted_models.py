@@ -68,7 +68,7 @@ class FittedModel:
         if not compared.agrees:
             raise ValueError(self._refusal(compared))
         warnings.warn(
-            f"{self.name} was written as ONNX; on {compared.row_count:,} rows of the table, "
+            f"{self.name} was written as ONNX; on {_rows(compared.row_count)} of the table, "
             f"its predictions differ by at most {compared.largest_difference:.1e}",
             stacklevel=4,
         )
@@ -83,10 +83,14 @@ class FittedModel:
         rounding = max(each.rounding for each in compared.outputs)
         return (
             f"{self.name} was written as a model that predicts otherwise on {count:,} of "
-            f"{compared.row_count:,} rows of the table, by up to "
-            f"{compared.largest_difference:.2g}, where rounding explains {rounding:.2g}: rows "
-            f"{named}{more}, from 0; {_BY_HAND}.{causes}"
+            f"{_rows(compared.row_count)} of the table, by up to "
+            f"{compared.largest_difference:.2g}, where rounding explains {rounding:.2g}: "
+            f"row{'s' * (count != 1)} {named}{more}, from 0; {_BY_HAND}.{causes}"
         )
+
+
+def _rows(count: int) -> str:
+    return f"{count:,} row{'s' * (count != 1)}"
 
 
 _BY_HAND = "write it as ONNX by hand, and compare: docs/export.md"

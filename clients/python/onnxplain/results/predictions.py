@@ -177,12 +177,15 @@ class PredictionComparison(Tabular):
         )
 
     def __repr__(self) -> str:
+        count, is_one = self.row_count, self.row_count == 1
         if self.agrees:
-            return f"PredictionComparison: all {self.row_count:,} rows agree"
+            agreeing = "the only row agrees" if is_one else f"all {count:,} rows agree"
+            return f"PredictionComparison: {agreeing}"
         causes = "".join(f"\n{cause.message}" for cause in self.likely_causes)
+        rows = "the only row" if is_one else f"{self.differing_row_count:,} of {count:,} rows"
+        differ = "differs" if self.differing_row_count == 1 else "differ"
         return (
-            f"PredictionComparison: {self.differing_row_count:,} of {self.row_count:,} rows "
-            f"differ, by up to {self.largest_difference:.3g}{causes}"
+            f"PredictionComparison: {rows} {differ}, by up to {self.largest_difference:.3g}{causes}"
         )
 
     @property

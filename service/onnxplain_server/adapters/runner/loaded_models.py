@@ -171,7 +171,8 @@ class LoadedModels:
     def written(self, loaded: Loaded, host: ComputationHost) -> WrittenModel:
         """Tell how a converter wrote a model, with the model without a fault that it repairs."""
         faults = converter_faults(loaded.file.content, self._limits)
-        written = WrittenModel(faults.texts, faults.of_missing, faults.of_thresholds)
+        has_trees = loaded.description.tree_count > 0
+        written = WrittenModel(faults.texts, has_trees, faults.of_missing, faults.of_thresholds)
         if not faults.repaired:
             return written
         try:

@@ -84,10 +84,12 @@ def of_check(answer: CheckModelResponse, *, to_terminal: bool) -> str:
 
 
 def _verdict(compared: PredictionComparison) -> Text:
+    count, differing = compared.row_count, compared.differing_row_count
     if compared.agrees:
-        return Text(f"All {compared.row_count:,} rows agree.", "green")
-    differing = f"{compared.differing_row_count:,} of {compared.row_count:,}"
-    return Text(f"{differing} rows differ by more than rounding.", "red")
+        return Text("The only row agrees." if count == 1 else f"All {count:,} rows agree.", "green")
+    rows = "The only row" if count == 1 else f"{differing:,} of {count:,} rows"
+    differ = "differs" if differing == 1 else "differ"
+    return Text(f"{rows} {differ} by more than rounding.", "red")
 
 
 def _compared_outputs(compared: PredictionComparison) -> Table:

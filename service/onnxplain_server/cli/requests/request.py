@@ -20,6 +20,7 @@ from onnxplain_server.cli import files
 from onnxplain_server.cli.failure import CommandError, UsageFault
 from onnxplain_server.cli.files import STANDARD_INPUT
 from onnxplain_server.cli.output.error_lines import Names
+from onnxplain_server.cli.requests.flag_names import flags_by_field
 from onnxplain_server.cli.requests.methods import METHOD_NAMES
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.messages.native_files import native_format
@@ -158,18 +159,12 @@ def names(context: typer.Context, paths: Mapping[str, str | None]) -> Names:
     context : typer.Context
     paths : mapping of "model", "table" and "request" to path or None
     """
-    flags = {
-        param.name: param.opts[0]
-        for param in context.command.params
-        if param.name in ExplainRequest.DESCRIPTOR.fields_by_name
-        and param.opts[0].startswith("--")
-        and (not paths["request"] or context.params[param.name] is not None)
-    }
+    fields = ExplainRequest.DESCRIPTOR.fields_by_name
+    flags = flags_by_field(context, fields, only_given=bool(paths["request"]))
     files = {name: shown_path(path) for name, path in paths.items() if path and name != "request"}
     methods = frozenset[str]() if paths["request"] else frozenset(METHOD_NAMES)
     has_target = context.params["target_column"] is not None
     options = {"target_columns": "--target-column"} if has_target else {}
-    flags |= {name: flags["target_column"] for name in _TARGETS if "target_column" in flags}
     return Names(flags, files, methods, len(context.params["method"] or ()) > 1, options)
 
 

@@ -20,25 +20,17 @@ from onnxplain_server.cli.connection import (
     Tls,
     TokenFile,
 )
-from onnxplain_server.cli.failure import FAILED, UsageFault, in_short
+from onnxplain_server.cli.failure import DIFFERS, UsageFault, in_short
 from onnxplain_server.cli.output.error_lines import Names
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, DescriptionOutput, is_for_terminal
 from onnxplain_server.cli.output.formatting import formatted_check
 from onnxplain_server.cli.requests import prediction_flags, remote_model, request
+from onnxplain_server.cli.requests.flag_names import flags_by_field
 from onnxplain_server.cli.rows.described_rows import (
-    ExpectedPredictionColumns,
     FeatureColumns,
     InputColumns,
     WeightColumn,
 )
-
-_FLAGS = {
-    name: f"--{name.replace('_', '-')}"
-    for name in (
-        *("expected_prediction_columns", "feature_columns", "input_columns", "target_column"),
-        *("weight_column", "outputs", "prediction", "scale", "allow_inconsistent_model"),
-    )
-}
 
 
 # Long: every flag is a parameter.
@@ -55,7 +47,15 @@ def check(
             "TABLE, in its order.",
         ),
     ] = None,
-    expected_prediction_columns: ExpectedPredictionColumns = None,
+    expected_prediction_columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Columns with what the library predicts, one for each output: of FILE with "
+            "--against, whose columns all count by default, but for row numbers; without it "
+            "columns of TABLE, which are no features.",
+        ),
+    ] = None,
     feature_columns: FeatureColumns = None,
     input_columns: InputColumns = None,
     target_column: Annotated[
@@ -98,7 +98,7 @@ def check(
     key_file: KeyFile = None,
     allow_unencrypted_token: AllowUnencryptedToken = False,
 ) -> None:
-    """Compare MODEL with what its library predicts for TABLE; exit code 1 where they differ.
+    """Compare MODEL with what its library predicts for TABLE; exit code 3 where they differ.
 
     onnxplain check model.onnx rows.csv --against predictions.csv
 
@@ -107,8 +107,10 @@ def check(
     connection = Connection(
         token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
     )
-    shown = {"model": request.shown_path(model), "table": request.shown_path(table)}
-    with in_short(Names(flags=_FLAGS, files=shown)):
+    paths = {"model": model, "table": table, **({"against": against} if against else {})}
+    shown = {name: request.shown_path(path) for name, path in paths.items()}
+    flags = flags_by_field(context, CheckModelRequest.DESCRIPTOR.fields_by_name)
+    with in_short(Names(flags=flags, files=shown)):
         files.check_one_stdin([model, table, against])
         remote = remote_model.remote_model(model, context.params)
         rows = request.table_message(table)
@@ -141,4 +143,4 @@ def check(
         with files.destination(None) as write:
             write(formatted_check(answer, output, to_terminal=is_for_terminal(None)))
     if not answer.comparison.agrees:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(DIFFERS)

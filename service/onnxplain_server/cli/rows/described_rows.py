@@ -63,17 +63,6 @@ ExpectedPredictionColumns = Annotated[
     ),
 ]
 
-FLAGS: Mapping[str, str] = {
-    "row_indices": "--rows",
-    "row_count": "--row-count",
-    "near": "--near",
-    "feature_columns": "--feature-columns",
-    "input_columns": "--input-columns",
-    "target_column": "--target-column",
-    "target_columns": "--target-column",
-    "weight_column": "--weight-column",
-}
-
 
 def table_fields(flags: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the fields of a DescribeTableRequest that were given.

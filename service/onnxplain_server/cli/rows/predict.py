@@ -25,6 +25,7 @@ from onnxplain_server.cli.output.error_lines import Names
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, RowsOutput, is_for_terminal
 from onnxplain_server.cli.output.formatting import formatted_predictions
 from onnxplain_server.cli.requests import prediction_flags, remote_model, request
+from onnxplain_server.cli.requests.flag_names import flags_by_field
 from onnxplain_server.cli.rows.described_rows import (
     FeatureColumns,
     InputColumns,
@@ -32,25 +33,6 @@ from onnxplain_server.cli.rows.described_rows import (
     WeightColumn,
 )
 from onnxplain_server.cli.rows.row_numbers import row_numbers
-
-_FLAGS = {
-    "row_indices": "--rows",
-    "target_columns": "--target-column",
-    **{
-        name: f"--{name.replace('_', '-')}"
-        for name in (
-            *(
-                "feature_columns",
-                "input_columns",
-                "target_column",
-                "weight_column",
-                "outputs",
-                "prediction",
-            ),
-            *("scale", "allow_inconsistent_model"),
-        )
-    },
-}
 
 
 # Long: every flag is a parameter.
@@ -110,7 +92,8 @@ def predict(
         token_file, tls, ca_file, certificate_file, key_file, allow_unencrypted_token
     )
     shown = {"model": request.shown_path(model), "table": request.shown_path(table)}
-    with in_short(Names(flags=_FLAGS, files=shown)):
+    flags = flags_by_field(context, PredictRequest.DESCRIPTOR.fields_by_name)
+    with in_short(Names(flags=flags, files=shown)):
         files.check_one_stdin([model, table])
         remote = remote_model.remote_model(model, context.params)
         message = PredictRequest(

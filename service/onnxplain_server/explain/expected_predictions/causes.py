@@ -7,16 +7,17 @@ from collections.abc import Callable
 from onnxplain_server.core.arrays import Flags
 from onnxplain_server.core.model import Scale
 from onnxplain_server.explain.bound_request import BoundRequest
-from onnxplain_server.explain.expected_predictions import output_causes, row_causes
+from onnxplain_server.explain.expected_predictions import labels, output_causes
 from onnxplain_server.explain.expected_predictions.comparison import CauseKind, LikelyCause
 from onnxplain_server.explain.expected_predictions.feature_order import feature_order
+from onnxplain_server.explain.expected_predictions.row_causes import causes_in_rows
 from onnxplain_server.explain.expected_predictions.threshold_rounding import threshold_rounding
 from onnxplain_server.explain.expected_predictions.trial import CauseTrial
 from onnxplain_server.explain.resources import WrittenModel
 
 _OF_ALL_ROWS: tuple[Callable[[CauseTrial], LikelyCause | None], ...] = (
     output_causes.output_order,
-    output_causes.class_labels,
+    labels.class_labels,
     output_causes.link,
     output_causes.factor_or_constant,
     feature_order,
@@ -41,9 +42,8 @@ def likely_causes(
     written = request.resources.written()
     found = (
         _repaired(trial, request, written),
-        row_causes.missing_values(request.features, differs, written.missing_fault),
-        row_causes.unknown_category(request.features, differs, written.texts),
-        threshold_rounding(trial, written.threshold_fault),
+        *causes_in_rows(request.features, differs, written.texts, written.missing_fault),
+        threshold_rounding(trial, written.threshold_fault) if written.has_trees else None,
     )
     return tuple(cause for cause in found if cause)
 

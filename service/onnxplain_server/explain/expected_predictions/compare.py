@@ -9,7 +9,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.core.messages.missing_parts import missing_table
-from onnxplain_server.core.model import Note
+from onnxplain_server.core.model import Note, Scale
 from onnxplain_server.core.table import Table
 from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.explain.bound_request import BoundRequest
@@ -19,9 +19,14 @@ from onnxplain_server.explain.expected_predictions.comparison import (
     OutputComparison,
     PredictionComparison,
 )
-from onnxplain_server.explain.expected_predictions.differences import rounding_of, sizes_of
+from onnxplain_server.explain.expected_predictions.differences import (
+    largest_size,
+    rounding_of,
+    sizes_of,
+)
 from onnxplain_server.explain.expected_predictions.expected_columns import (
     ExpectedPredictions,
+    ModelOutputs,
     expected_predictions,
 )
 from onnxplain_server.explain.expected_predictions.trial import CauseTrial, rows_tried
@@ -56,26 +61,40 @@ def prepare_comparison(request: BoundRequest, bound: BoundTable | None) -> Compa
     columns = request.question.expected_prediction_columns
     if not columns:
         return None
-    names, explained = request.model.output_names, request.output_indices
+    outputs = _outputs(request)
     if bound is None:
         raise missing_table()
     table = bound.weighted.table
-    expected = expected_predictions(table, columns, explained, names)
+    expected = expected_predictions(table, columns, outputs)
     cost = request.features.n_rows
-    return ComparisonJob(cost, lambda: _compare(request, table, expected, names))
+    return ComparisonJob(cost, lambda: _compare(request, table, expected, outputs))
+
+
+def _outputs(request: BoundRequest) -> ModelOutputs:
+    model, question = request.model, request.question
+    are_chosen = bool(question.outputs or question.output_indices)
+    are_probabilities = model.has_class_scores and question.scale is Scale.RESPONSE
+    return ModelOutputs(
+        model.output_names,
+        request.output_indices,
+        are_chosen=are_chosen,
+        are_classes=model.has_class_scores,
+        are_probabilities=are_probabilities,
+    )
 
 
 def _compare(
-    request: BoundRequest, table: Table, expected: ExpectedPredictions, names: tuple[str, ...]
+    request: BoundRequest, table: Table, expected: ExpectedPredictions, outputs: ModelOutputs
 ) -> PredictionComparison:
     features = request.features
     predicted = request.predictor.predict_rows(features, features.cast_columns())
-    rounding = rounding_of(expected.values)
+    largest = largest_size(predicted) if outputs.are_probabilities else 0.0
+    rounding = rounding_of(expected.values, largest)
     sizes = sizes_of(predicted[:, expected.outputs], expected.values)
-    comparison = _comparison(table, expected, predicted, sizes, rounding, names)
+    comparison = _comparison(table, expected, predicted, sizes, rounding, outputs.names)
     if comparison.agrees:
         return comparison
-    trial = _trial(request, expected, predicted, sizes, rounding)
+    trial = _trial(request, expected, predicted, sizes, rounding, largest)
     return replace(
         comparison, likely_causes=likely_causes(trial, request, _severity(sizes, rounding) > 1)
     )
@@ -120,12 +139,13 @@ def _severity(sizes: Matrix, rounding: Vector) -> Vector:
     return largest
 
 
-def _trial(
+def _trial(  # noqa: PLR0917 - its parts
     request: BoundRequest,
     expected: ExpectedPredictions,
     predicted: Matrix,
     sizes: Matrix,
     rounding: Vector,
+    largest_score: float,
 ) -> CauseTrial:
     severity = _severity(sizes, rounding)
     rows = rows_tried(severity > 1, severity)
@@ -139,6 +159,7 @@ def _trial(
         request.model.output_names,
         expected.columns,
         rounding,
+        largest_score,
         severity[rows] > 1,
         lambda columns: request.unplanned.predict_rows(features, columns),
     )
@@ -153,8 +174,12 @@ def comparison_notes(comparison: PredictionComparison | None) -> tuple[Note, ...
     first = comparison.differing_rows[0].row_index
     message = (
         f"The model predicts otherwise than {worst.expected_column!r} has it in "
-        f"{comparison.differing_row_count:,} of {comparison.row_count:,} rows: by up to "
+        f"{_counted(comparison.differing_row_count, comparison.row_count)}: by up to "
         f"{worst.largest_difference:.3g}, where rounding explains {worst.rounding:.2g}, most in "
         f"row {first} (counted from 0). {causes or 'No cause was found.'}"
     )
     return (Note(InputWarning.PREDICTIONS_DIFFER, message),)
+
+
+def _counted(differing: int, count: int) -> str:
+    return "the only row" if count == 1 else f"{differing:,} of {count:,} rows"

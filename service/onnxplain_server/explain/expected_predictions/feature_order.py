@@ -18,8 +18,10 @@ _FEWEST_ROWS = 6
 _MOST_ROWS = 30
 _RANDOM_STARTS = 8
 _FARTHEST = 1e12
-_ROW_BUDGET = 20_000
-"""Rows that the search may predict."""
+_ROW_BUDGET = 22_000
+"""Rows that the search may predict, beside those of the trial with each order found."""
+_CELLS = 5_000_000
+"""Values of the rows that are predicted at a time."""
 _SHOWN = 30
 
 Order = tuple[int, ...]
@@ -28,7 +30,7 @@ Order = tuple[int, ...]
 
 def feature_order(trial: CauseTrial) -> LikelyCause | None:
     """Find an order of the columns by which the model predicts what is expected."""
-    if len(trial.columns) < 2:
+    if len(trial.columns) < 2 or not trial.varies.any():
         return None
     search = _Search(trial)
     for start in _starts(trial.features.names):
@@ -78,31 +80,26 @@ class _Search:
 
     def __init__(self, trial: CauseTrial) -> None:
         self._trial = trial
+        types = [column.dtype.str for column in trial.columns]
+        self._types = np.unique(types, return_inverse=True)[1]
         self._left = _ROW_BUDGET
-        count = len(trial.columns)
-        own: Order = tuple(range(count))
-        swaps = [_swapped(own, pair) for pair in combinations(range(count), 2)]
-        moves = [_moved(own, j, k) for j in range(count) for k in range(count) if abs(j - k) > 1]
-        if (len(swaps) + len(moves)) * _FEWEST_ROWS > PREDICTED_ROWS:
-            swaps, moves = [_swapped(own, (j, j + 1)) for j in range(count - 1)], []
-        self._changes = (*swaps, *moves)
-        count = max(PREDICTED_ROWS // (3 * max(len(self._changes), 1)), _FEWEST_ROWS)
-        self._row_count = min(count, _MOST_ROWS)
+        self._changes = _changes(len(trial.columns))
+        count = max(PREDICTED_ROWS // (3 * len(self._changes)), _FEWEST_ROWS)
+        self._row_count = min(count, _MOST_ROWS, len(trial.differs))
 
     def _fits(self, order: Order) -> bool:
         """Return whether each feature has a column of its own type."""
-        columns = self._trial.columns
-        return all(columns[j].dtype == columns[k].dtype for j, k in enumerate(order))
+        return bool(np.array_equal(self._types[list(order)], self._types))
 
     def from_start(self, order: Order) -> Order:
         """Return the order that changes lead to."""
         if not self._fits(order):
             return tuple(range(len(order)))
         distance = self._distances([order])[0]
-        while self._left > 0 and distance > 0:
+        while distance > 0:
             changed = [tuple(order[k] for k in change) for change in self._changes]
             orders = [each for each in changed if self._fits(each)]
-            if not orders:
+            if not orders or len(orders) * self._row_count > self._left:
                 break
             distances = self._distances(orders)
             best = int(np.argmin(distances))
@@ -126,6 +123,18 @@ class _Search:
             multiples = np.minimum(np.where(sizes > trial.rounding, sizes / spread, 0.0), _FARTHEST)
         totals = np.log1p(multiples).reshape(len(orders), -1).sum(axis=1)
         return [float(total) for total in totals]
+
+
+def _changes(count: int) -> tuple[Order, ...]:
+    """Return swaps of any two features and moves of any one; of many, swaps of neighbours."""
+    own: Order = tuple(range(count))
+    pair_count, move_count = count * (count - 1) // 2, (count - 1) * (count - 2)
+    most = min(PREDICTED_ROWS, _CELLS // count) // _FEWEST_ROWS
+    if pair_count + move_count > most:
+        return tuple(_swapped(own, (j, j + 1)) for j in range(min(count - 1, max(most, 1))))
+    swaps = (_swapped(own, pair) for pair in combinations(own, 2))
+    moves = (_moved(own, j, k) for j in own for k in own if abs(j - k) > 1)
+    return (*swaps, *moves)
 
 
 def _swapped(order: Order, pair: tuple[int, int]) -> Order:

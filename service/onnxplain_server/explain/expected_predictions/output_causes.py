@@ -1,4 +1,4 @@
-"""Causes in the outputs: their order, labels, a link, a factor or a constant. Arrays only."""
+"""Causes in the outputs: their order, a link, a factor or a constant. Arrays only."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Matrix
+from onnxplain_server.core.arrays import Matrix
 from onnxplain_server.core.table import listed
 from onnxplain_server.explain.expected_predictions.comparison import CauseKind, LikelyCause
-from onnxplain_server.explain.expected_predictions.differences import agree, rounding_of
+from onnxplain_server.explain.expected_predictions.differences import agree, rounding_of, varies
 from onnxplain_server.explain.expected_predictions.trial import CauseTrial
 
 _FITTED_ROWS = 8
@@ -43,31 +43,6 @@ def _nearest(column: Matrix, predicted: Matrix) -> int:
     with np.errstate(invalid="ignore", over="ignore"):
         distances = np.nan_to_num(np.abs(predicted - column), nan=np.inf, posinf=np.inf)
     return int(np.argmin(np.median(distances, axis=0)))
-
-
-def class_labels(trial: CauseTrial) -> LikelyCause | None:
-    """Find that the only column has the label of the class with the largest score."""
-    scores = trial.predicted
-    if trial.expected.shape[1] > 1 or len(np.unique(trial.expected)) < 2:
-        return None
-    if scores.shape[1] == 1:
-        classes = (scores[:, 0] > 0.5).astype(np.float64)
-    else:
-        winners = scores.argmax(axis=1)
-        classes = _labels(trial.output_names)[winners]
-    message = (
-        f"{trial.expected_columns[0]!r} has labels of classes, and the model gives probabilities. "
-        "Give the probabilities that the library predicts."
-    )
-    return trial.cause(CauseKind.CLASS_LABELS, classes == trial.expected[:, 0], message)
-
-
-def _labels(names: tuple[str, ...]) -> Array:
-    """Return the numbers that outputs are called by, or else their positions."""
-    try:
-        return np.array([float(name) for name in names])
-    except ValueError:
-        return np.arange(len(names), dtype=np.float64)
 
 
 class _Link(NamedTuple):
@@ -115,11 +90,12 @@ def link(trial: CauseTrial) -> LikelyCause | None:
         given, other = trial.compared, trial.expected
         if one.of_expected:
             given, other = other, given
-        if len(np.unique(other)) < _FEWEST_VALUES:
+        rounding = rounding_of(other, trial.largest_score)
+        if len(np.unique(other)) < _FEWEST_VALUES or not varies(other, rounding).any():
             continue
         with np.errstate(all="ignore"):
             linked = one.function(given)
-        agreeing = agree(linked, other, rounding_of(other))
+        agreeing = agree(linked, other, rounding)
         message = f"The expected predictions are {one.meaning}."
         if cause := trial.cause(CauseKind.LINK, agreeing, message):
             return cause
@@ -136,6 +112,8 @@ def factor_or_constant(trial: CauseTrial) -> LikelyCause | None:
             return None
         factor, constant = np.polyfit(predicted[is_finite], expected[is_finite], 1)
         fitted[:, k] = factor * predicted + constant
+        if not varies(fitted[:, [k]], trial.rounding[[k]]).all():
+            return None  # a factor of 0 fits any constant
         name = trial.output_names[trial.outputs[k]]
         parts.append(f"{factor:.6g} × {name!r} + {constant:.6g}".replace("+ -", "- "))
     message = (

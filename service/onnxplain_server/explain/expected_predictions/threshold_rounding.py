@@ -12,7 +12,6 @@ from onnxplain_server.explain.expected_predictions.trial import PREDICTED_ROWS, 
 
 _STEPS = (1, -1, 4, -4)
 """Moves of a value, in units of its last place in float32: one rounding, and those of a scaler."""
-_PASSES = len(_STEPS) + 1
 _CUT = (
     "The table has doubles there, which the model takes as float32. Train on features that were "
     "converted to float32, or write the model with inputs of doubles."
@@ -26,6 +25,7 @@ _EXPLAINED_SHARE = 0.5
 """Share of the rows that has to agree: two thresholds between neighbours are crossed together."""
 _FEWEST_ROWS = 5
 _MOST_ROWS = 60
+_MOST_FEATURES = PREDICTED_ROWS // (len(_STEPS) * _FEWEST_ROWS)
 
 
 def threshold_rounding(trial: CauseTrial, fault: str) -> LikelyCause | None:
@@ -37,10 +37,11 @@ def threshold_rounding(trial: CauseTrial, fault: str) -> LikelyCause | None:
     fault : str
         What is known of the converter that wrote the model; may be empty.
     """
-    movable = [j for j, column in enumerate(trial.columns) if column.dtype.kind == "f"]
+    floats = [j for j, column in enumerate(trial.columns) if column.dtype.kind == "f"]
+    movable = floats[:_MOST_FEATURES]
     if not movable:
         return None
-    count = min(max(PREDICTED_ROWS // (_PASSES * len(movable)), _FEWEST_ROWS), _MOST_ROWS)
+    count = min(PREDICTED_ROWS // (len(_STEPS) * len(movable)), _MOST_ROWS)
     rows = np.flatnonzero(trial.differs)[:count]
     nudging = _Nudging(trial, rows)
     for feature in movable:
@@ -48,10 +49,12 @@ def threshold_rounding(trial: CauseTrial, fault: str) -> LikelyCause | None:
     agreeing = nudging.agreeing()
     names = tuple(trial.features.names[j] for j in movable if nudging.is_moved(j))
     are_cut = any(map(nudging.are_cut, movable))
+    explained = "the row that differs"
+    if len(rows) > 1:
+        explained = f"{np.count_nonzero(agreeing)} of {len(rows)} rows that differ"
     message = (
         f"Values of {listed(names)} lie at thresholds of the model: moved by a rounding of float32,"
-        f" the model predicts as expected in {np.count_nonzero(agreeing)} of {len(rows)} rows that "
-        f"differ. {_CUT if are_cut else fault or _ROUNDED}"
+        f" the model predicts as expected in {explained}. {_CUT if are_cut else fault or _ROUNDED}"
     )
     return trial.cause(CauseKind.THRESHOLD_ROUNDING, agreeing, message, _EXPLAINED_SHARE)
 
@@ -63,6 +66,7 @@ class _Nudging:
         self._trial = trial
         self._rows = rows
         self._columns = [column[rows] for column in trial.columns]
+        self._tiled = [np.tile(column, len(_STEPS)) for column in self._columns]
         self._expected = trial.expected[rows]
         self._distance = self._distances(trial.compared[rows], 1)[0]
 
@@ -70,15 +74,15 @@ class _Nudging:
         """Move the values of a feature in rows where that helps."""
         column = self._columns[feature]
         moved = [_moved(column, step) for step in _STEPS]
-        tiled = [np.tile(each, len(_STEPS)) for each in self._columns]
-        tiled[feature] = np.concatenate(moved)
-        predicted = self._trial.predict(tiled)[:, self._trial.outputs]
+        self._tiled[feature] = np.concatenate(moved)
+        predicted = self._trial.predict(self._tiled)[:, self._trial.outputs]
         distances = self._distances(predicted, len(_STEPS))
         best = distances.argmin(axis=0)
         lowest = np.take_along_axis(distances, best[np.newaxis], axis=0)[0]
         helps: Flags = lowest < _NEARER * self._distance
         chosen = np.stack(moved)[best, np.arange(len(column))]
         self._columns[feature] = np.where(helps, chosen, column)
+        self._tiled[feature] = np.tile(self._columns[feature], len(_STEPS))
         self._distance = np.where(helps, lowest, self._distance)
 
     def is_moved(self, feature: int) -> bool:

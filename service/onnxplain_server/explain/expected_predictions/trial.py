@@ -10,7 +10,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Flags, Indices, Matrix, Vector
 from onnxplain_server.core.rows import Features
 from onnxplain_server.explain.expected_predictions.comparison import CauseKind, LikelyCause
-from onnxplain_server.explain.expected_predictions.differences import agree
+from onnxplain_server.explain.expected_predictions.differences import agree, varies
 
 PREDICTED_ROWS = 5_000
 """Rows that trying one cause may predict."""
@@ -42,6 +42,8 @@ class CauseTrial:
         Of all outputs.
     expected_columns : tuple of str
     rounding : (n_columns,)
+    largest_score : float
+        As for `rounding_of`.
     differs : (n_rows,)
         Rows that differ stand before those that agree.
     predict : Predict
@@ -55,6 +57,7 @@ class CauseTrial:
     output_names: tuple[str, ...]
     expected_columns: tuple[str, ...]
     rounding: Vector
+    largest_score: float
     differs: Flags
     predict: Predict
 
@@ -62,6 +65,11 @@ class CauseTrial:
     def compared(self) -> Matrix:
         """Predictions of the outputs compared: (n_rows, n_columns)."""
         return self.predicted[:, self.outputs]
+
+    @property
+    def varies(self) -> Flags:
+        """Whether each expected column is more than a constant, which any factor explains."""
+        return varies(self.expected, self.rounding)
 
     def agreeing(self, predicted: Matrix) -> Flags:
         """Return which rows agree with predictions of the outputs compared."""
