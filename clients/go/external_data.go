@@ -3,7 +3,6 @@ package onnxplain
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,15 +61,16 @@ func externalNames(content []byte) (names []string) {
 	}
 }
 
-// readRegular reads a file that links do not lead out of its folder.
+// readRegular reads a file that links do not lead out of its folder. It looks at
+// what the name stands for first: opening a pipe would wait for its other end.
 func readRegular(root *os.Root, name string) ([]byte, error) {
-	file, err := root.Open(filepath.FromSlash(name))
+	path := filepath.FromSlash(name)
+	told, err := root.Stat(path)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	if told, err := file.Stat(); err != nil || !told.Mode().IsRegular() {
+	if !told.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no file", name)
 	}
-	return io.ReadAll(file)
+	return root.ReadFile(path)
 }

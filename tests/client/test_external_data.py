@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -109,31 +111,72 @@ def edited(folder: Path, **entries: str | None) -> Path:
     return path
 
 
-HOSTILE = {
-    "parent": {"location": "../secret"},
-    "parent within": {"location": "a/../../secret"},
-    "parent of windows": {"location": "..\\secret"},
-    "absolute": {"location": "/etc/passwd"},
-    "drive": {"location": "C:\\secret"},
-    "drive without root": {"location": "C:secret"},
-    "share": {"location": "\\\\host\\secret"},
-    "stream of windows": {"location": "model.onnx.data:hidden"},
-    "empty": {"location": ""},
+NAMED = {
+    "parent": "../secret",
+    "parent within": "a/../../secret",
+    "parent of windows": "..\\secret",
+    "parent in both ways": "a\\..\\../secret",
+    "absolute": "/etc/passwd",
+    "absolute by two slashes": "//etc/passwd",
+    "root of windows": "\\secret",
+    "drive": "C:\\secret",
+    "drive without root": "C:secret",
+    "share": "\\\\host\\secret",
+    "device of windows": "\\\\.\\PhysicalDrive0",
+    "path of windows without rules": "\\\\?\\C:\\secret",
+    "address": "file:///etc/passwd",
+    "stream of windows": "model.onnx.data:hidden",
+    "stream of windows by its type": "model.onnx.data::$DATA",
+    "empty": "",
+    "folder": ".",
+    "parent alone": "..",
+    "nul": "model.onnx.data\0",
+    "nul within": "secret\0.data",
+    "line break": "model.onnx.data\n",
+    "hidden direction": "\u202emodel.onnx.data",
+}
+"""Names that no folder of a model has."""
+
+FOUND = {
+    "missing": "other.data",
+    "other case": "MODEL.ONNX.DATA",
+    "encoded parent": "%2e%2e/secret",
+    "encoded slash": "..%2fsecret",
+    "encoded twice": "%252e%252e%252fsecret",
+    "full-width dots": "\uff0e\uff0e/secret",
+    "home": "~/secret",
+    "variable": "$HOME/secret",
+    "variable of windows": "%USERPROFILE%\\secret",
+    "too long": "x" * 5_000,
+    "below a file": "model.onnx.data/secret",
+    "folder within": "folder",
+    "link": "link",
+    "link of a folder": "up/secret",
+    "link to itself": "loop",
+    "device": "device",
+    "pipe": "pipe",
+}
+"""Names of nothing, or of what is no file within the folder."""
+
+HOSTILE: dict[str, dict[str, str | None]] = {
+    **{name: {"location": value} for name, value in (NAMED | FOUND).items()},
     "none": {"location": None},
-    "nul": {"location": "model.onnx.data\0"},
-    "folder": {"location": "."},
-    "link": {"location": "link"},
-    "link of a folder": {"location": "up/secret"},
-    "missing": {"location": "other.data"},
-    "device": {"location": "device"},
     "negative offset": {"offset": "-1"},
     "offset beyond": {"offset": "1000000"},
+    "offset at the end": {"offset": "25", "length": "24"},
     "offset of words": {"offset": "0x10"},
+    "offset with a sign": {"offset": "+0"},
+    "offset with spaces": {"offset": " 0 "},
+    "offset with marks": {"offset": "1_0"},
+    "offset of a fraction": {"offset": "0.0"},
     "length beyond": {"length": "1000000000000"},
     "length of another shape": {"length": "20"},
+    "no length": {"length": "0"},
     "negative length": {"length": "-24"},
     "other digits": {"length": "२४"},
-    "huge": {"offset": "9" * 30},
+    "offset of 30 digits": {"offset": "9" * 30},
+    "length of 64 bits": {"length": str(2**64 + 24)},
+    "end of 64 bits": {"offset": str(10**18 - 1), "length": "24"},
 }
 
 
@@ -145,14 +188,38 @@ def test_a_hostile_pair_is_refused(tmp_path: Path, entries: dict[str, str | None
     for name in ("..\\secret", "C:\\secret", "C:secret", "model.onnx.data:hidden"):
         (folder / name).write_bytes(WEIGHTS.tobytes())
     path = edited(folder, **entries)
+    (folder / "folder").mkdir()
     (folder / "link").symlink_to(tmp_path / "secret")
     (folder / "up").symlink_to(tmp_path)
+    (folder / "loop").symlink_to("loop")
     (folder / "device").symlink_to("/dev/zero")
+    os.mkfifo(folder / "pipe")
 
     with pytest.raises(onnxplain.ExplainError) as refused:
         read_model(path)
 
     assert refused.value.reason == "EXTERNAL_DATA"
+
+
+@pytest.mark.parametrize("name", NAMED.values(), ids=NAMED)
+def test_files_that_came_have_no_such_names(tmp_path: Path, name: str) -> None:
+    content = edited(tmp_path, location=name).read_bytes()
+    values = (tmp_path / "model.onnx.data").read_bytes()
+
+    with pytest.raises(onnxplain.ExplainError) as refused:
+        with_files(content, [(name, values), ("model.onnx.data", values)])
+
+    assert refused.value.reason == "EXTERNAL_DATA"
+
+
+def test_a_tensor_names_one_file(tmp_path: Path) -> None:
+    path = edited(tmp_path)
+    proto = onnx.load(path, load_external_data=False)
+    proto.graph.initializer[0].external_data.add(key="location", value="other.data")
+    path.write_bytes(proto.SerializeToString())
+
+    with pytest.raises(onnxplain.ExplainError, match="in two ways"):
+        read_model(path)
 
 
 def test_a_missing_file_is_named_with_the_place_where_it_was_looked_for(tmp_path: Path) -> None:
@@ -166,13 +233,21 @@ def test_a_missing_file_is_named_with_the_place_where_it_was_looked_for(tmp_path
     assert str(tmp_path) in refused.value.message
 
 
-def test_a_file_that_many_tensors_share_counts_for_each(tmp_path: Path) -> None:
-    content, values = edited(tmp_path).read_bytes(), (tmp_path / "model.onnx.data").read_bytes()
+@pytest.mark.parametrize("most_bytes", [47, 48])
+def test_bytes_that_tensors_share_count_for_each(tmp_path: Path, most_bytes: int) -> None:
+    """Else a file of a megabyte would be a model of gigabytes."""
+    proto = onnx.load(edited(tmp_path), load_external_data=False)
+    shared, again = proto.graph.initializer[0], TensorProto()
+    again.CopyFrom(shared)
+    again.name = "again"
+    del proto.graph.initializer[1:]
+    proto.graph.initializer.append(again)
+    given = [("model.onnx.data", WEIGHTS.tobytes())]
 
-    with pytest.raises(onnxplain.ExplainError) as refused:
-        with_files(content, [("model.onnx.data", values)], most_bytes=len(values) - 1)
+    with pytest.raises(onnxplain.ExplainError) if most_bytes < 48 else nullcontext() as refused:
+        assert len(with_files(proto.SerializeToString(), given, most_bytes)) > 48
 
-    assert refused.value.reason == "MODEL_TOO_LARGE"
+    assert refused is None or refused.value.reason == "MODEL_TOO_LARGE"
 
 
 @pytest.mark.parametrize(

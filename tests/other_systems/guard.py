@@ -59,6 +59,7 @@ def take_away(system: str) -> None:
     """Leave to this process what `system` has: "darwin" or "win32"."""
     warnings.filterwarnings("error", category=EncodingWarning, module="onnxplain")
     _have_select_alone()
+    _hide("psutil")  # its build for Linux reads /proc
     maps = os.open("/proc/self/maps", os.O_RDONLY)
     _refuse(os, "stat", _of_linux)
     sys.addaudithook(_refuse_opening)
@@ -73,6 +74,12 @@ def _lose(names: Mapping[ModuleType, str]) -> None:
     for module, beginnings in names.items():
         for name in [each for each in vars(module) if each.startswith(tuple(beginnings.split()))]:
             delattr(module, name)
+
+
+def _hide(*modules: str) -> None:
+    """Let imports of modules fail from here on."""
+    for module in modules:
+        sys.modules[module] = None  # type: ignore[assignment] # what Python takes for missing
 
 
 def _have_select_alone() -> None:
@@ -114,8 +121,7 @@ def _as_windows_names(path: str) -> None:
 
 def _be_windows(maps: int) -> None:
     shutil._USE_CP_SENDFILE = False  # type: ignore[attr-defined]
-    for module in _MODULES_OF_POSIX:
-        sys.modules[module] = None  # type: ignore[assignment] # its import then fails
+    _hide(*_MODULES_OF_POSIX)
     for name in [each for each in vars(select) if "poll" in each.lower()]:
         delattr(select, name)
     load = ctypes.CDLL.__init__

@@ -27,17 +27,26 @@ FOREST = MODELS / "sklearn_random_forest_binary.onnx"
 NETWORK = MODELS / "sklearn_network_binary.onnx"
 FEATURES = [f"c{j}" for j in range(8)]
 
-METHODS = {
-    "interactions": (),
-    "permutation_importance": (),
-    "partial_dependence": (),
-    "individual_conditional_expectation": (),
-    "average_loss": (),
-    "feature_vectors": ("--set", "source=SURROGATE", "--set", "sentence_count=100"),
-    "firm": (),
-    "swarm": (),
-    "attributions": (),
+NATIVE = {
+    MODELS / "native/xgboost/3.4.1/classes.ubj": "classes",
+    MODELS / "native/lightgbm/4.6.0/regression.txt": "regression predicts",
+    MODELS / "native/lightgbm/4.6.0/huber.json": "huber predicts",
+    MODELS / "native/catboost/1.2.10/classes.json": "classes",
 }
+"""Files of tree libraries, and where `answers.json` beside them has the library's predictions."""
+
+
+def _method_names() -> tuple[str, ...]:
+    """Return the names of all methods, as the package lists them; it is not imported yet."""
+    found = find_spec("onnxplain_server")
+    assert found is not None
+    (folder,) = found.submodule_search_locations or ()
+    listed = Path(folder, "cli/method_options.json").read_text(encoding="utf-8")
+    return tuple(json.loads(listed)["methods"])
+
+
+METHODS = _method_names()
+OPTIONS = {"feature_vectors": ("--set", "source=SURROGATE", "--set", "sentence_count=100")}
 WITHOUT_MODEL = {"firm"}
 
 PACKAGE = "onnxplain_server.adapters."
@@ -52,7 +61,7 @@ FOREIGN = (
     *("grpc_reflection.v1alpha.reflection", "jinja2", "jwt", "llvmlite.binding", "numba", "numpy"),
     *("onnx", "onnxruntime", "orjson", "pandas", "prometheus_client", "pyarrow.parquet"),
     *("pyarrow.csv", "pydantic_settings", "redis", "rich.console", "rich.table", "scipy.linalg"),
-    *("scipy.optimize", "scipy.sparse", "scipy.stats", "sklearn.decomposition"),
+    *("scipy.optimize", "scipy.sparse", "scipy.stats", "skl2onnx", "sklearn.decomposition"),
     *("sklearn.ensemble", "typer", "typer.testing", "urllib3", "vl_convert", "waitress"),
     *(
         "dask",
@@ -75,6 +84,13 @@ def table_of(folder: Path) -> Path:
     path = folder / "rows of today, größer.csv"
     lines = [",".join([*FEATURES, "label"]), *map(",".join, rows)]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def as_powershell(path: Path, rows: Iterable[Iterable[object]]) -> Path:
+    """Write CSV as PowerShell 5 does: UTF-16 with a byte order mark, and CRLF; return the path."""
+    lines = [",".join("" if cell is None else str(cell) for cell in row) for row in rows]
+    path.write_bytes("".join(f"{line}\r\n" for line in lines).encode("utf-16"))
     return path
 
 
@@ -129,10 +145,90 @@ def overview(table: Path) -> None:
 
 
 def method(name: str, table: Path) -> None:
-    model = () if name in WITHOUT_MODEL else (NETWORK,)
-    answer = run("explain", *model, table, *ASKED, "--method", name, *METHODS[name])
-    (table.parent / "answer.json").write_bytes(answer)
-    assert len(json.loads(answer)["explanations"]) == 1
+    """Explain by trees, and by predicting."""
+    for model in [()] if name in WITHOUT_MODEL else [(FOREST,), (NETWORK,)]:
+        asked = ("--method", name, *OPTIONS.get(name, ()))
+        answer = run("explain", *model, table, *ASKED, *asked)
+        (table.parent / "answer.json").write_bytes(answer)
+        assert len(json.loads(answer)["explanations"]) == 1
+
+
+def plan(table: Path) -> None:
+    assert json.loads(run("plan", FOREST, table, *ASKED, "--json"))
+    assert run("plan", NETWORK, table, *ASKED)
+
+
+def two_files(table: Path) -> None:
+    """Explain a network whose weights lie in a folder beside it."""
+    import onnx
+    from onnx import numpy_helper
+
+    model = onnx.load(NETWORK)
+    for tensor in model.graph.initializer:  # in bytes, which alone can lie elsewhere
+        tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor), tensor.name))
+    whole, cut = (table.parent / folder / "network.onnx" for folder in ("whole", "größer"))
+    weights = cut.parent / "weights" / "w.data"
+    for folder in (whole.parent, weights.parent):
+        folder.mkdir(parents=True)
+    onnx.save(model, whole)
+    named = {"location": "weights/w.data", "size_threshold": 0}
+    onnx.save(model, cut, save_as_external_data=True, **named)
+    of_one, of_two = (
+        json.loads(run("explain", path, table, *ASKED, "--method", "partial_dependence"))
+        for path in (whole, cut)
+    )
+    assert of_one["explanations"] == of_two["explanations"]
+    assert of_one["receipt"]["modelDigest"] == of_two["receipt"]["modelDigest"]
+    weights.unlink()
+    told = io.StringIO()
+    with contextlib.redirect_stderr(told), contextlib.suppress(RuntimeError):
+        run("describe", cut)
+        raise AssertionError("it misses no file")
+    assert "weights/w.data" in told.getvalue()
+
+
+def check(table: Path) -> None:
+    """Compare predictions that PowerShell kept, and others, on which the exit code tells."""
+    rows = [line.split(",") for line in run(*_predicting(table)).decode().splitlines()]
+    kept = as_powershell(table.parent / "kept.csv", rows)
+    asked = ("check", FOREST, table, *ASKED[:2], "--against", kept)
+    assert json.loads(run(*asked))["comparison"]["agrees"]
+    as_powershell(kept, [rows[0], *([row[0], *row[:0:-1]] for row in rows[1:])])
+    with contextlib.suppress(RuntimeError):
+        run(*asked, "--output", "table")
+        raise AssertionError("others agree, too")
+
+
+def native(table: Path) -> None:
+    """Compare files of tree libraries with what these predict, and explain them; CRLF in texts."""
+    names = FEATURES[:4]
+    for model, name in NATIVE.items():
+        answers = json.loads(model.with_name("answers.json").read_text(encoding="utf-8"))
+        given, expected = [row[: len(names)] for row in answers["rows"]], answers[name]
+        rows = as_powershell(table.parent / "rows.csv", [names, *given])
+        outputs = [f"y{k}" for k in range(len(expected[0]))]
+        kept = as_powershell(table.parent / "expected.csv", [outputs, *expected])
+        copied = table.parent / f"größer {model.name}"
+        content = model.read_bytes()
+        is_text = model.suffix != ".ubj"
+        copied.write_bytes(content.replace(b"\n", b"\r\n") if is_text else content)
+        asked = (copied, rows, "--feature-columns", ",".join(names))
+        assert json.loads(run("check", *asked, "--against", kept))["comparison"]["agrees"]
+        assert json.loads(run("explain", *asked, "--method", "attributions"))["explanations"]
+
+
+def fitted(table: Path) -> None:
+    """Explain fitted models of scikit-learn, which the client writes as ONNX files."""
+    import onnxplain
+    import pandas as pd
+    from sklearn.ensemble import HistGradientBoostingClassifier, IsolationForest
+
+    rows = pd.read_csv(table)
+    features, label = rows[FEATURES], rows["label"]
+    for model in (HistGradientBoostingClassifier(max_iter=5), IsolationForest(n_estimators=5)):
+        with onnxplain.local() as client:
+            asked = onnxplain.PartialDependence(features=["c0"])
+            assert client.explain(model.fit(features, label), features, asked).receipt
 
 
 def plot(table: Path) -> None:
@@ -142,8 +238,11 @@ def plot(table: Path) -> None:
 
 
 def predict(table: Path) -> None:
-    found = run("predict", FOREST, table, *ASKED[:2], "--output", "csv")
-    assert len(found.splitlines()) > 1
+    assert len(run(*_predicting(table)).splitlines()) > 1
+
+
+def _predicting(table: Path) -> tuple[object, ...]:
+    return "predict", FOREST, table, *ASKED[:2], "--output", "csv"
 
 
 def describe(table: Path) -> None:
@@ -154,6 +253,13 @@ def describe(table: Path) -> None:
 def options(_table: Path) -> None:
     for name in METHODS:
         assert run("options", name)
+
+
+def own_words(_table: Path) -> None:
+    """Print what the command line knows without a model."""
+    assert run("version").strip()
+    assert run("settings")
+    assert len(run("token", "someone").splitlines()) == 2
 
 
 def demo(table: Path) -> None:
@@ -197,6 +303,16 @@ def notebook(table: Path) -> None:
     assert shown["text/html"]
 
 
+def ask_a_server(endpoint: str, token: str, table: Path) -> None:
+    """Ask a server by commands."""
+    assert b"SERVING" in run("health", "--endpoint", endpoint)
+    file = table.parent / "token"
+    file.write_text(f"{token}\n", encoding="utf-8")
+    to_server = ("--endpoint", endpoint, "--token-file", file)
+    assert json.loads(run("describe", FOREST, *to_server))
+    assert json.loads(run("explain", FOREST, table, *ASKED, *to_server))["explanations"]
+
+
 PORTS = ("--rest-port", 0, "--grpc-port", 0, "--metrics-port", 0)
 
 
@@ -207,8 +323,9 @@ def ui(table: Path) -> None:
     imported("ui")
     opened = command._open
 
-    def open_and_end(*arguments: Any, **named: Any) -> None:
-        opened(*arguments, **named)
+    def open_and_end(model: Path, rows: Path, token: str, *ports: int, **named: Any) -> None:
+        opened(model, rows, token, *ports, **named)
+        ask_a_server(f"127.0.0.1:{ports[-1]}", token, table)
         signal.raise_signal(signal.SIGINT)
 
     command._open = open_and_end
@@ -234,9 +351,15 @@ JOBS: dict[str, Job] = {
     "overview": overview,
     **{name: partial(method, name) for name in METHODS},
     "plot": plot,
+    "plan": plan,
     "predict": predict,
+    "check": check,
+    "native": native,
+    "two_files": two_files,
+    "fitted": fitted,
     "describe": describe,
     "options": options,
+    "own_words": own_words,
     "demo": demo,
     "in_blocks": in_blocks,
     "local": local,
@@ -248,18 +371,21 @@ JOBS: dict[str, Job] = {
 FORBIDDEN = ("memfd_create", "pidfd_open", "landlock", "seccomp")
 """Calls that a Linux without protections lacks: an old kernel, WSL 1, a container's profile."""
 
+NEEDED = {"notebook": ("IPython",), "fitted": ("skl2onnx", "sklearn", "pandas")}
+"""Packages that jobs need, and not all installations have."""
+
 ON_LINUX = ("overview", "local", "ui", "serve")
 """Jobs that a Linux without protections changes."""
 
 
 def jobs_of(system: str) -> tuple[str, ...]:
-    """Return the names of the jobs on a system; not all installations have IPython and extras."""
+    """Return the names of the jobs on a system; an installation does those that it can."""
     if system == "linux":
         return ON_LINUX
     left_out = set()
     if system == "here":
         left_out = {"imports"} if is_unconfined() else {"imports", "serve"}
-        left_out |= set() if find_spec("IPython") else {"notebook"}
+        left_out |= {name for name, needed in NEEDED.items() if not all(map(find_spec, needed))}
     return tuple(name for name in JOBS if name not in left_out)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -11,8 +12,13 @@ from pathlib import Path
 
 import pytest
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
+from onnxplain_server.cli.commands import SUMMARIES
 
-from tests.other_systems.jobs import METHODS, jobs_of
+from tests.other_systems import jobs
+from tests.other_systems.jobs import JOBS, METHODS, jobs_of
+
+OPERATIONS = ("start", "wait", "operations")
+"""Commands that ask a server with Redis; beside `explainer`, which serves."""
 
 CASES = [(system, job) for system in ("darwin", "win32", "linux") for job in jobs_of(system)]
 
@@ -39,7 +45,15 @@ def faults_on(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Mappi
 
 
 def test_each_method_is_a_job() -> None:
-    assert METHODS.keys() == {field.name for field in MethodOptions.DESCRIPTOR.fields}
+    assert set(METHODS) == {field.name for field in MethodOptions.DESCRIPTOR.fields}
+    assert set(METHODS) <= JOBS.keys()
+
+
+def test_each_command_is_called_by_a_job() -> None:
+    source = Path(jobs.__file__).read_text(encoding="utf-8")
+    called = set(re.findall(r'(?:run\(|return |asked = \()"([a-z]+)"', source))
+
+    assert SUMMARIES.keys() - called == {"explainer", *OPERATIONS}
 
 
 @pytest.mark.parametrize(("system", "job"), CASES)

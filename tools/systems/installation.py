@@ -2,8 +2,9 @@
 
 Usage: python -m tools.systems.installation WHEELS [VERSION ...]
 
-WHEELS is a folder of `make dist`. Each version of Python, by default all that are tried, gets an
-environment of its own, and runs `onnxplain demo` twice. The figures go into docs/systems.md.
+WHEELS is a folder of `make dist`. Each version of Python, by default all that are tried and the
+system's own, gets an environment of its own, and runs `onnxplain demo` twice. The figures go into
+docs/systems.md.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,14 +99,14 @@ def _alone(environment: Path) -> dict[str, str]:
     }
 
 
-def _row(minor: str, python: Path, wheels: Path, server: Path) -> tuple[str, ...]:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+def _row(name: str, python: Path, wheels: Path, server: Path) -> tuple[str, ...]:
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         environment = install(python, wheels, server, folder)
         megabytes = sum(each.lstat().st_size for each in environment.rglob("*")) / 1e6
         first, later = (demonstrate(environment, folder / "demo") for _ in range(2))
     kind = "all systems" if server.name.endswith("none-any.whl") else "compiled loops"
-    return (minor, kind, f"{megabytes:,.0f}", f"{first.seconds:.0f} s", f"{later.seconds:.0f} s")
+    return (name, kind, f"{megabytes:,.0f}", f"{first.seconds:.0f} s", f"{later.seconds:.0f} s")
 
 
 def _servers(wheels: Path, minor: str) -> list[Path]:
@@ -113,17 +115,26 @@ def _servers(wheels: Path, minor: str) -> list[Path]:
     return [*wheels.glob("onnxplain_server-*-none-any.whl"), *wheels.glob(f"*-{tag}-{tag}-*.whl")]
 
 
+def _tried(named: Sequence[str]) -> Iterator[tuple[str, str, Path | None]]:
+    """Yield name, version and path of each Python; also the system's own where none is named."""
+    for minor in named or pythons.MINORS:
+        yield minor, minor, pythons.find(minor) or pythons.fetch(minor)
+    own = None if named else pythons.of_system()
+    if own is not None:
+        minor, python = own
+        yield f"{minor}, of the system", minor, python
+
+
 def main() -> None:
     """Install and explain with each version, and write the table."""
     wheels, *named = sys.argv[1:]
     rows: list[tuple[str, ...]] = []
-    for minor in named or pythons.MINORS:
-        python = pythons.find(minor) or pythons.fetch(minor)
+    for name, minor, python in _tried(named):
         if python is None:
-            rows.append((minor, "not found", "", "", ""))
+            rows.append((name, "not found", "", "", ""))
             continue
         for server in _servers(Path(wheels).resolve(), minor):
-            rows.append(_row(minor, python, Path(wheels).resolve(), server))
+            rows.append(_row(name, python, Path(wheels).resolve(), server))
             sys.stdout.write(f"{' · '.join(rows[-1])}\n")
             sys.stdout.flush()
     write_table("installation", COLUMNS, rows, figures.stamp(ROOMS))

@@ -14,6 +14,8 @@ MINORS = ("3.11", "3.12", "3.13", "3.14")
 
 CACHE = Path.home() / ".cache/onnxplain"
 
+_SYSTEM = Path("/usr/bin/python3")
+
 _ARCHIVED = {"3.14": "org.bytedeco:cpython:3.14.3-1.5.13:jar:linux-x86_64"}
 """Whole Pythons within archives for Java programs."""
 
@@ -24,11 +26,15 @@ print(pathlib.Path(sysconfig.get_path("include"), "Python.h").exists())"""
 
 def find(minor: str, *, with_headers: bool = False) -> Path | None:
     """Return a Python of this version that makes environments; by its name, or as pyenv has it."""
-    for path in _candidates(f"python{minor}"):
-        done = subprocess.run([path, "-c", _ASK], capture_output=True, text=True, check=False)  # noqa: S603 - a Python
-        has_headers = done.stdout.endswith("True\n")
-        if done.stdout.startswith(f"{minor}\n") and (has_headers or not with_headers):
-            return path
+    candidates = _candidates(f"python{minor}")
+    return next((path for path in candidates if _answers(path, minor, with_headers)), None)
+
+
+def of_system() -> tuple[str, Path] | None:
+    """Return the system's own Python with its version; None for one that is not tried here."""
+    for minor in MINORS:
+        if _answers(_SYSTEM, minor):
+            return minor, _SYSTEM
     return None
 
 
@@ -57,6 +63,15 @@ def archive(coordinates: str, folder: Path) -> Path:
     subprocess.run([*command, f"-DoutputDirectory={folder}"], check=True, cwd=Path.home())  # noqa: S603 - a name of ours
     _, artifact, version, _, classifier = coordinates.split(":")
     return folder / f"{artifact}-{version}-{classifier}.jar"
+
+
+def _answers(path: Path, minor: str, with_headers: bool = False) -> bool:
+    """Return whether this is a Python of the version, which makes environments."""
+    if not path.exists():
+        return False
+    done = subprocess.run([path, "-c", _ASK], capture_output=True, text=True, check=False)  # noqa: S603 - a Python
+    has_headers = done.stdout.endswith("True\n")
+    return done.stdout.startswith(f"{minor}\n") and (has_headers or not with_headers)
 
 
 def _candidates(name: str) -> Iterator[Path]:

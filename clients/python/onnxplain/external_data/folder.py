@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -30,7 +31,8 @@ def find_in(folder: Path, name: str) -> ValueFile:
     """Find a file in a folder or below it; EXTERNAL_DATA where it leads out of it, or is none."""
     path = folder / name
     try:
-        real, root = path.resolve(strict=True), folder.resolve(strict=True)
+        # Not `Path.resolve`, which tells of links in a circle by another error before Python 3.13.
+        real, root = (Path(os.path.realpath(each, strict=True)) for each in (path, folder))
         is_file = stat.S_ISREG(real.stat().st_mode)
         size = real.stat().st_size
     except OSError:

@@ -12,6 +12,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import AnswerHost, Blobs, ComputationHost
 from onnxplain_server.core.memory import default_memory_bytes
 from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.core.systems.paths import local_path
 from onnxplain_server.trees.streaming.row_blocks import LargeTable
 from onnxplain_server.trees.streaming.workers import Workers
 
@@ -104,5 +105,5 @@ def _path(table: Table) -> Path | None:
     uri = table.uris.uris[0]
     if not uri.startswith(_LOCAL):
         return None
-    path = Path(uri.removeprefix(_LOCAL[:-1]))
+    path = local_path(uri.removeprefix(_LOCAL).split("/"))
     return path if path.is_file() else None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from io import RawIOBase
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import BinaryIO, TypeAlias, cast
 
 from onnxplain.external_data.folder import find_in
@@ -46,6 +46,7 @@ from onnxplain_server.adapters.sources.table_reader import open_table
 from onnxplain_server.adapters.sources.tables.block_choice import columns_in_blocks
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import SourceBlocks
+from onnxplain_server.core.systems.paths import local_path
 from onnxplain_server.wire.requests.needed_columns import NeededColumns
 
 ReadRange: TypeAlias = Callable[[int, int, int], bytes | memoryview]
@@ -175,7 +176,7 @@ class Fetching:
         """Find a file by its path beside an address; its store stays open in `stack`."""
         folder = uri.segments[:-1]
         if uri.scheme == "file":
-            find_in(Path("/", *folder), name)
+            find_in(local_path(folder), name)
         beside = CanonicalUri(uri.scheme, uri.authority, (*folder, *name.split("/")))
         return self._find_file(canonical(str(beside), _MODEL_FIELD), seconds, stack, byte_limit)
 

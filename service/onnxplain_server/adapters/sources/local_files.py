@@ -11,6 +11,7 @@ from pathlib import Path
 from onnxplain_server.adapters.sources.canonical_uri import CanonicalUri
 from onnxplain_server.adapters.sources.objects import ObjectVersion
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.systems.paths import local_path, segments_of
 
 
 class LocalFiles:
@@ -47,7 +48,7 @@ class LocalFiles:
                 raise FileNotFoundError
             files = [path for path in root.rglob("*") if path.is_file() and path.stat().st_size]
         shown = [path for path in files if not path.name.startswith(("_", "."))]
-        uris = [CanonicalUri("file", "", path.parts[1:]) for path in shown]
+        uris = [CanonicalUri("file", "", segments_of(path)) for path in shown]
         return [self.find(uri) for uri in sorted(uris, key=lambda uri: uri.segments)]
 
     def check_folder(self, uri: CanonicalUri) -> None:
@@ -100,4 +101,4 @@ class LocalFiles:
 
 
 def _path(uri: CanonicalUri) -> Path:
-    return Path("/", *uri.segments)
+    return local_path(uri.segments)
