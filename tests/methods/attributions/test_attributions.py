@@ -200,6 +200,19 @@ def test_mean_sizes_do_not_count_rows_of_weight_0(make) -> None:
     found = attributed(make, weight_column="w", row_indices=(2, 5), **MANY)
 
     assert found.mean_absolute_values.tolist() == np.abs(found.values[0]).tolist()
+    assert (found.weighted_row_count, found.are_drawn) == (1, False)
+    assert [note.code for note in found.notes] == ["ROWS_WITHOUT_WEIGHT"]
+    assert found.notes[0].message == (
+        "1 of the 2 rows explained has weight 0: mean sizes are those of 1 row."
+    )
+
+
+@pytest.mark.parametrize("rows", [{}, {"row_indices": (5,)}, {"row_indices": (1, 2)}])
+def test_rows_that_weigh_alike_need_no_warning(make, rows) -> None:
+    found = attributed(make, weight_column="w", **rows, **MANY)
+
+    assert found.are_drawn == (not rows)
+    assert not found.notes
 
 
 def test_standard_errors_are_those_from_seed_to_seed(make) -> None:
