@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.attributing.games import GameValue, Perturbation
+from onnxplain_server.explain.methods import attributions as preparation
 from onnxplain_server.methods.attributions import Options, Result
 from onnxplain_server.methods.attributions.result import mean_absolute
 
 NAMES = ("a", "b", "c")
-QUESTION = ("weight_column", "row_count", "seed", "output_indices")
+QUESTION = ("weight_column", "row_count", "seed", "output_indices", "host")
 RNG = np.random.default_rng(3)
 COLUMNS: dict[str, Any] = {
     **{name: RNG.normal(size=12).round(2) for name in NAMES},
@@ -162,6 +163,22 @@ def test_options_that_cannot_be_answered_are_refused(make, options, field, words
 
     assert caught.value.reason is Reason.INVALID_OPTION
     assert caught.value.field == f"methods[0].attributions.{field}"
+
+
+@pytest.mark.parametrize(("order", "needed"), [(1, 3 * 12 * 8), (2, 6 * 12 * 8)])
+def test_numbers_that_do_not_fit_into_memory_are_refused(make, monkeypatch, order, needed) -> None:
+    """Before any is computed."""
+    monkeypatch.setattr(preparation, "_MEMORY_BYTES", needed)
+    assert attributed(make, order=order, **MANY).explained_row_count == 12
+
+    monkeypatch.setattr(preparation, "_MEMORY_BYTES", needed - 1)
+    host = make.host()
+    with pytest.raises(ExplainError, match=f"rows take {needed} bytes") as caught:
+        answer(make, order=order, host=host, **MANY)
+
+    assert caught.value.reason is Reason.OUT_OF_MEMORY
+    assert ("leave order out" in caught.value.message) == (order == 2)
+    assert not any(done for done, _ in host.progress)
 
 
 def test_a_background_without_weight_is_refused(make) -> None:
