@@ -40,6 +40,8 @@ def result(values: Any, *, errors: Any = None, weights: Any = None, **others: An
     }
     sizes = mean_absolute(own, np.ones(n) if weights is None else np.asarray(weights))
     means = {"mean_absolute_values": sizes[0], "mean_absolute_standard_errors": sizes[1]}
+    counts = {"weighted_row_count": n if weights is None else int(np.count_nonzero(weights))}
+    given |= {**counts, "are_drawn": True}
     return Result(**{**given, **means, **others})
 
 
@@ -363,6 +365,26 @@ def test_odd_answers_can_be_drawn_and_read(
 ) -> None:
     for plot in plots(odd(n, is_estimated=is_estimated)):
         check_readable(plot)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({}, "of 8 rows. Lines: ± 1 standard error, as of rows that are drawn from many."),
+        ({"weights": [0, 2, 1, 0, 1, 1, 1, 1], "are_drawn": False},
+         "of 6 rows, without 2 of weight 0."),
+        ({"weights": [0] * 7 + [1]}, "of 1 row, without 7 of weight 0."),
+    ],
+    ids=["drawn", "named, some of weight 0", "one row, without errors"],
+)  # fmt: skip
+def test_mean_sizes_are_those_of_rows_that_count(given: dict[str, Any], told: str) -> None:
+    """Only rows that were drawn have an error of the draw."""
+    sizes, *_ = plots(result(np.outer(np.arange(1.0, 9), [1, 2]), **given))
+
+    assert sizes.name == "attributions-size"
+    assert told in sizes.description
+    assert ("Lines" in sizes.description) == ("Lines" in told)
+    assert any("low" in bar for bar in bars(sizes)) == ("Lines" in told)
 
 
 def test_rows_of_weight_0_have_points_and_no_mean_sizes() -> None:

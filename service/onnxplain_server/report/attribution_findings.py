@@ -30,6 +30,8 @@ _LIMITS = {
         "ignores it, and another background gives other values."
     )
 }
+_ROUNDING = 1e-9
+"""Relative difference up to which means are equal."""
 _LIMIT = (
     "With correlated features the model is asked about combinations that do not occur, and another "
     "background gives other values."
@@ -51,6 +53,24 @@ def told_rows(count: int) -> str:
     return f"{count:,} row{'s' * (count != 1)}"
 
 
+def told_mean_rows(result: AttributionsResult, options: AttributionsOptions) -> str:
+    """Write which rows mean absolute values are over: "2,000 rows", unless weights differ.
+
+    Rows of weight 0 do not count, and only rows that are named may have it.
+    """
+    if not options.row_indices or _are_plain_means(result):
+        return told_rows(result.explained_row_count)
+    return "the rows explained, by their weights"
+
+
+def _are_plain_means(result: AttributionsResult) -> bool:
+    """Return whether each row has the same part in mean absolute values, as far as is known."""
+    if not result.values:
+        return False
+    means = np.abs(values_of(result)).mean(axis=0).ravel()
+    return np.allclose(means, result.mean_absolute_values, rtol=_ROUNDING, atol=0, equal_nan=True)
+
+
 def is_shapley(options: AttributionsOptions) -> bool:
     """Return whether values are Shapley values."""
     return options.value != AttributionsOptions.Value.BANZHAF
@@ -64,35 +84,37 @@ def of_attributions(result: AttributionsResult, options: AttributionsOptions) ->
         for row in range(result.explained_row_count):
             yield _of_row(result, row, kind, limit)
     elif np.isfinite(result.mean_absolute_values).any():
-        yield _sizes(result, kind, limit)
+        yield _sizes(result, options, kind, limit)
     if result.interactions:
         yield _interactions(result, limit)
 
 
-def _sizes(result: AttributionsResult, kind: str, limit: str) -> Finding:
+def _sizes(
+    result: AttributionsResult, options: AttributionsOptions, kind: str, limit: str
+) -> Finding:
     outputs = list(result.output_names)
     shape = (len(result.features), len(outputs))
     means = np.array(result.mean_absolute_values).reshape(shape)
     errors = np.array(result.mean_absolute_standard_errors).reshape(shape)
     order = np.argsort(-np.nan_to_num(means).sum(axis=1), kind="stable")
     shown, left_out = truncate([int(p) for p in order], len(outputs), "features of smaller values")
+    are_drawn = options.HasField("explained_row_count")
     rows = tuple(
         (
             joined(result.features[p].names, " + "),
             *if_several(outputs, output),
             spell_beside(means[p, k], means[:, k]),
-            spell_beside(errors[p, k], means[:, k]),
+            *((spell_beside(errors[p, k], means[:, k]),) if are_drawn else ()),
         )
         for p in shown
         for k, output in enumerate(outputs)
     )
-    numbers = [Heading("mean absolute value", True), Heading("standard error", True)]
+    numbers = [Heading("mean absolute value", True)]
+    numbers += [Heading("standard error", True)] * are_drawn
     columns = (Heading("feature"), *if_several(outputs, Heading("output")), *numbers)
-    counted = told_rows(result.explained_row_count)
-    note = (
-        f"Mean size of the {kind} of {counted}, in the {unit(outputs)}; standard errors are "
-        "those of rows that are drawn from many."
-    )
+    counted = told_mean_rows(result, options)
+    note = f"Mean size of the {kind} of {counted}, in the {unit(outputs)}"
+    note += "; standard errors are those of rows that are drawn from many" * are_drawn + "."
     if result.largest_standard_errors:
         note += " Values are estimated, which raises the mean sizes of small ones."
     return Finding(f"{kind}, mean sizes", note, limit, columns, rows, left_out)
@@ -154,7 +176,7 @@ def _interactions(result: AttributionsResult, limit: str) -> Finding:
     columns += (Heading("interaction", is_number=True),) if len(values) == 1 else ()
     note = (
         f"What two features add together beyond what each adds alone, in the {unit(outputs)}; "
-        f"mean size over {told_rows(len(values))}."
+        f"mean size over {told_rows(len(values))}, each counted once."
     )
     return Finding("Interactions of pairs", note, limit, columns, rows, left_out)
 

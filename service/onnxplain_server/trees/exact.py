@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.effects.attributing.games import Attributed, Game, Perturbation
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Joint, Single
@@ -167,11 +167,10 @@ class Exact(TreeEffects):
         make = partial(self._attributions, players, game)
         leaves = self._leaves.attributions(key, make)
         codes = cells_of(self._ensemble, explained, self._pool)
-        values = leaves.values(codes, self._pool)
-        pairs = leaves.pairs(codes, self._pool) if game.order > 1 else values[:, :0]
+        attributed = leaves.attribute(codes, game.order, self._to_differences, self._pool)
         self._leaves.keep(key, leaves)
         self._ledger.spend(len(explained), 0)
-        return Attributed(self._of_outputs(values), self._of_outputs(pairs))
+        return attributed
 
     def _attributions(self, players: Sequence[tuple[int, ...]], game: Game) -> LeafAttributions:
         """Count the background for a game."""
@@ -182,10 +181,6 @@ class Exact(TreeEffects):
         background = CountedBackground(ranked.codes, ranked.shares, reached)
         parts = self._ensemble, descent, self._leaves.boxes(self._pool), background
         return LeafAttributions(*parts, players, game)
-
-    def _of_outputs(self, sums: Cube) -> Cube:
-        """Compute numbers of outputs from those of sums of leaves: (n, n_numbers, n_outputs)."""
-        return np.ascontiguousarray(self._to_differences(sums.T))
 
     @cached_property
     def _strategy(self) -> CountingStrategy:
@@ -244,9 +239,12 @@ class Exact(TreeEffects):
         """Compute outputs from sums of leaves."""
         return self._to_differences(targets) + self._ensemble.offset[self._outputs]
 
-    def _to_differences(self, targets: Matrix) -> Matrix:
-        """Compute differences of outputs from differences of sums of leaves: these, if equal."""
+    def _to_differences(self, targets: Array) -> Array:
+        """Compute differences of outputs from differences of sums of leaves: these, if equal.
+
+        Targets are the last axis.
+        """
         if self._are_targets:
             return targets
-        difference: Matrix = targets @ self._matrix.T
+        difference: Array = targets @ self._matrix.T
         return difference

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.attributing.games import GameValue, Perturbation
+from onnxplain_server.explain.methods import attributions as preparation
 from onnxplain_server.methods.attributions import Options, Result
 from onnxplain_server.methods.attributions.result import mean_absolute
 
 NAMES = ("a", "b", "c")
-QUESTION = ("weight_column", "row_count", "seed", "output_indices")
+QUESTION = ("weight_column", "row_count", "seed", "output_indices", "host")
 RNG = np.random.default_rng(3)
 COLUMNS: dict[str, Any] = {
     **{name: RNG.normal(size=12).round(2) for name in NAMES},
@@ -164,6 +165,22 @@ def test_options_that_cannot_be_answered_are_refused(make, options, field, words
     assert caught.value.field == f"methods[0].attributions.{field}"
 
 
+@pytest.mark.parametrize(("order", "needed"), [(1, 3 * 12 * 8), (2, 6 * 12 * 8)])
+def test_numbers_that_do_not_fit_into_memory_are_refused(make, monkeypatch, order, needed) -> None:
+    """Before any is computed."""
+    monkeypatch.setattr(preparation, "_MEMORY_BYTES", needed)
+    assert attributed(make, order=order, **MANY).explained_row_count == 12
+
+    monkeypatch.setattr(preparation, "_MEMORY_BYTES", needed - 1)
+    host = make.host()
+    with pytest.raises(ExplainError, match=f"rows take {needed} bytes") as caught:
+        answer(make, order=order, host=host, **MANY)
+
+    assert caught.value.reason is Reason.OUT_OF_MEMORY
+    assert ("leave order out" in caught.value.message) == (order == 2)
+    assert not any(done for done, _ in host.progress)
+
+
 def test_a_background_without_weight_is_refused(make) -> None:
     with pytest.raises(ExplainError, match="weight 0"):
         attributed(make, weight_column="w", background_row_indices=(5,))
@@ -200,6 +217,19 @@ def test_mean_sizes_do_not_count_rows_of_weight_0(make) -> None:
     found = attributed(make, weight_column="w", row_indices=(2, 5), **MANY)
 
     assert found.mean_absolute_values.tolist() == np.abs(found.values[0]).tolist()
+    assert (found.weighted_row_count, found.are_drawn) == (1, False)
+    assert [note.code for note in found.notes] == ["ROWS_WITHOUT_WEIGHT"]
+    assert found.notes[0].message == (
+        "1 of the 2 rows explained has weight 0: mean sizes are those of 1 row."
+    )
+
+
+@pytest.mark.parametrize("rows", [{}, {"row_indices": (5,)}, {"row_indices": (1, 2)}])
+def test_rows_that_weigh_alike_need_no_warning(make, rows) -> None:
+    found = attributed(make, weight_column="w", **rows, **MANY)
+
+    assert found.are_drawn == (not rows)
+    assert not found.notes
 
 
 def test_standard_errors_are_those_from_seed_to_seed(make) -> None:

@@ -120,6 +120,17 @@ def sizes(found: Match, explanation: Explanation) -> bool:
         and found["names"] == joined(result.features[player].names, " + ")
         and found["kind"] == kind
         and bool(found["estimated"]) == bool(result.standard_errors)
-        and found["rows"] == f"{_row_count(result):,}"
+        and _are_rows(found["rows"], explanation, means)
         and is_written(found["a"], means[player, column], means[:, column])
     )
+
+
+def _are_rows(told: str | None, explanation: Explanation, means: Array) -> bool:
+    """Tell whether all rows explained count once; a number is told where they do, and only then."""
+    result = explanation.attributions
+    shape = (_row_count(result), *means.shape)
+    plain = np.abs(np.array(result.values).reshape(shape)).mean(axis=0)
+    may_weigh_nothing = len(explanation.options.attributions.row_indices) > 0
+    if may_weigh_nothing and not np.allclose(plain, means, rtol=1e-9, atol=0):
+        return told is None
+    return told == f"{_row_count(result):,}"

@@ -96,7 +96,8 @@ _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
       r"(?P<reasons>.+)?\."),
      attribution_claims.reasons),
     ((r"(?P<names>.+) has the largest (?P<estimated>estimated )?(?P<kind>\w+) values: a mean size "
-      rf"of {_A}{_UNIT}{_FOR} over (?P<rows>[\d,]+) rows\."), attribution_claims.sizes),
+      rf"of {_A}{_UNIT}{_FOR} over (?:(?P<rows>[\d,]+) rows|the rows explained, by their "
+      r"weights)\."), attribution_claims.sizes),
 ))  # fmt: skip
 
 

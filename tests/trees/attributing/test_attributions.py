@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations, permutations
 from math import factorial
@@ -15,7 +16,7 @@ from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.effects.attributing.games import Game, GameValue, Perturbation
 from onnxplain_server.effects.background import Background, unmerged
-from onnxplain_server.trees.attributing import attributions
+from onnxplain_server.trees.attributing import attributions, leaf_slots
 from onnxplain_server.trees.attributing.tabulation import Tabulation
 
 INTERVENTIONAL, PATHS = Perturbation.INTERVENTIONAL, Perturbation.PATH_DEPENDENT
@@ -150,6 +151,51 @@ def test_deep_leaves_are_those_of_tables(regressor, engine, monkeypatch, perturb
     tables, occurring = attribute(16), attribute(4)
     assert tables.values == pytest.approx(occurring.values, abs=1e-12)
     assert tables.interactions == pytest.approx(occurring.interactions, abs=1e-12)
+
+
+@pytest.mark.parametrize("table_players", [16, 0], ids=["tables", "occurring patterns"])
+def test_numbers_of_many_leaves_are_laid_out_in_parts(
+    regressor, engine, monkeypatch, table_players
+) -> None:
+    """Of a forest of full trees, pairs of all leaves at once would take more than the answer."""
+    monkeypatch.setattr(attributions, "MOST_TABLE_PLAYERS", table_players)
+    exact = engine(regressor([chain(12)] * 3, 12), np.eye(12))
+    game, players = Game(INTERVENTIONAL, SHAPLEY, 2), tuple((j,) for j in range(12))
+    explained, laid_out = rows_of(exact, 2 * np.eye(12)), list[int]()
+    slots = Tabulation.slots
+
+    def counted(self: Tabulation, order: int, is_used: Array) -> Any:
+        found = slots(self, order, is_used)
+        laid_out.append(len(found.number))
+        return found
+
+    monkeypatch.setattr(Tabulation, "slots", counted)
+    whole = exact.attribute(explained, players, game)
+    assert max(laid_out) > 500
+    laid_out.clear()
+    monkeypatch.setattr(leaf_slots, "_CHUNK_SLOTS", 100)
+    in_parts = engine(regressor([chain(12)] * 3, 12), np.eye(12)).attribute(
+        explained, players, game
+    )
+
+    assert max(laid_out) <= 100
+    assert in_parts.values == pytest.approx(whole.values, abs=1e-12)
+    assert in_parts.interactions == pytest.approx(whole.interactions, abs=1e-12)
+
+
+def test_values_of_many_rows_take_little_more_memory_than_the_answer(regressor, engine) -> None:
+    exact = engine(regressor([chain(10)], 10), np.eye(10))
+    explained = rows_of(exact, np.tile(2 * np.eye(10), (4_000, 1)))
+    players = tuple((j,) for j in range(10))
+    exact.attribute(explained.take(np.arange(2)), players, Game(INTERVENTIONAL, SHAPLEY, 2))
+    tracemalloc.start()
+    try:
+        found = exact.attribute(explained, players, Game(INTERVENTIONAL, SHAPLEY, 2))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 1.6 * (found.values.nbytes + found.interactions.nbytes)
 
 
 def test_leaves_of_very_many_features_are_refused(regressor, engine) -> None:

@@ -98,6 +98,12 @@ class MethodWarning(Enum):
         cause="Values are estimated from few orders, so that errors may be larger than told",
         remedy="Raise `permutation_count`",
     )
+    ROWS_WITHOUT_WEIGHT = WarningDeclaration(
+        WarningSection.ATTRIBUTIONS,
+        cause="Some of the rows explained have weight 0, and do not count in mean sizes",
+        remedy="None: each row has its own values",
+        tells=Tells.HOW_IT_WAS_MADE,
+    )
     CONSTANT_FIRM_FEATURE = WarningDeclaration(
         WarningSection.FIRM,
         cause="A feature is the same in every row",

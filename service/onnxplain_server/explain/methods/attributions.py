@@ -11,8 +11,10 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.memory import default_memory_bytes
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import Background
+from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.registry import (
     Change,
@@ -35,6 +37,9 @@ _FEW_PERMUTATIONS = 25
 """Pairs of orders where they are saved: standard errors are some three times as large."""
 _FEW_EXPLAINED = 10
 """Rows explained where they are saved."""
+_MEMORY_BYTES = default_memory_bytes()
+"""Most memory for the numbers of an answer; a process with less tells so itself."""
+_NUMBER = 8
 
 
 def prepare(task: Task, options: Options) -> Job[Result]:
@@ -57,6 +62,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     way = method.choose_way(
         effects, options, path, lambda: _is_affine(task), lambda: _way_of_margin(task)
     )
+    _check_memory(effects, explained, options, way, path)
     notes = infinite_note(explained.features) if options.explained_rows else ()
     if way is Way.CLOSED_FORM and (streamed := _streamed(task, options, explained, weights)):
         return replace(streamed, notes=notes)
@@ -69,6 +75,27 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         notes,
         are_rows_asked=bool(options.background_row_indices),
         repetition_count=len(explained) * options.permutation_count if is_estimated else None,
+    )
+
+
+def _check_memory(
+    effects: Effects, explained: Background, options: Options, way: Way, path: str
+) -> None:
+    """Refuse numbers that do not fit into memory, before any is computed."""
+    players, count = len(options.players(explained.features.names)), len(explained)
+    numbers = players + math.comb(players, 2) * (options.order - 1)
+    numbers += players * (way is Way.PERMUTATIONS)  # standard errors
+    needed = _NUMBER * count * numbers * len(effects.output_names)
+    if needed <= _MEMORY_BYTES:
+        return
+    remedies = "explain fewer rows, or put features into groups"
+    if options.order > 1:
+        remedies = "explain fewer rows, put features into groups, or leave order out"
+    raise ExplainError(
+        Reason.OUT_OF_MEMORY,
+        f"{numbers:,} numbers of each of {count:,} rows take {needed:,} bytes, more than half of "
+        f"this machine's memory ({_MEMORY_BYTES:,}); {remedies}",
+        path,
     )
 
 

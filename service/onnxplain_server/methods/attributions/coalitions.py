@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Cube, Matrix
+from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.effects.attributing.games import Attributed, Game, Rules, rules_of
 from onnxplain_server.effects.attributing.mixed_rows import RowMixture
 from onnxplain_server.effects.background import Background
@@ -28,15 +28,15 @@ def attribute_by_coalitions(explained: ExplainedRows, game: Game) -> Attributed:
     The worth of a coalition is the average prediction of the background's rows, with the features
     of its players as in the row explained.
     """
-    count, rows = len(explained.players), range(len(explained.rows))
-    base, predictions = explained.base, explained.predictions
-    sums = np.stack([np.vstack([base, _worth(explained, row), predictions[row]]) for row in rows])
+    count, (row_count, width) = len(explained.players), explained.predictions.shape
     rules = rules_of(game.value, count)
-    values = [_derivative(sums, count, (p,), rules) for p in range(count)]
-    pairs = combinations(range(count), 2) if game.order > 1 else ()
-    joint = [_derivative(sums, count, pair, rules) for pair in pairs]
-    none = np.zeros((len(rows), 0, sums.shape[2]))
-    return Attributed(np.stack(values, axis=1), np.stack(joint, axis=1) if joint else none)
+    singles = _derivatives(count, [(p,) for p in range(count)], rules)
+    pairs = _derivatives(count, combinations(range(count), 2) if game.order > 1 else (), rules)
+    values, joint = (np.empty((row_count, len(each), width)) for each in (singles, pairs))
+    for row, prediction in enumerate(explained.predictions):
+        worth = np.vstack([explained.base, _worth(explained, row), prediction])
+        values[row], joint[row] = singles @ worth, pairs @ worth
+    return Attributed(values, joint)
 
 
 def _worth(explained: ExplainedRows, row: int) -> Matrix:
@@ -65,18 +65,21 @@ def _features_of(masks: Array, players: Sequence[tuple[int, ...]], rows: Backgro
     return is_own
 
 
-def _derivative(worth: Cube, count: int, moved: tuple[int, ...], rules: Rules) -> Matrix:
-    """Average the derivative of the multilinear extension along players: (n_rows, n_outputs).
+def _derivatives(count: int, moved: Iterable[tuple[int, ...]], rules: Rules) -> Matrix:
+    """Return the part of each coalition's worth in average derivatives: (n_moved, 2^count).
 
-    Parameters
-    ----------
-    worth : (n_rows, 2^count, n_outputs)
+    Those of the multilinear extension along some players.
     """
+    parts = [_derivative(count, players, rules) for players in moved]
+    return np.array(parts).reshape(-1, 2**count)
+
+
+def _derivative(count: int, moved: tuple[int, ...], rules: Rules) -> Vector:
     nodes, weights = rules.of(count)
     masks = np.arange(2**count)
     sizes = sum((masks >> p & 1 for p in range(count) if p not in moved), np.zeros_like(masks))
     signs = np.prod([np.where(masks >> p & 1, 1.0, -1.0) for p in moved], axis=0)
     others = count - len(moved)
     chances = weights @ (nodes[:, None] ** sizes * (1 - nodes[:, None]) ** (others - sizes))
-    derivative: Matrix = np.einsum("m,rmo->ro", signs * chances, worth)
-    return derivative
+    part: Vector = signs * chances
+    return part

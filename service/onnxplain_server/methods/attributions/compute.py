@@ -180,8 +180,27 @@ def _result(
         *mean_absolute(values, weights),
         features.names,
         tuple(features.columns),
-        (*_few_orders(errors, options), *_missed_target(errors, options.target_standard_error)),
+        int(np.count_nonzero(weights)),
+        options.are_rows_drawn,
+        (
+            *_without_weight(weights),
+            *_few_orders(errors, options),
+            *_missed_target(errors, options.target_standard_error),
+        ),
     )
+
+
+def _without_weight(weights: Vector) -> tuple[Note, ...]:
+    """Tell how many of the rows explained have no part in mean sizes."""
+    count, counted = len(weights), int(np.count_nonzero(weights))
+    if counted in {0, count}:
+        return ()
+    verb = "has" if count - counted == 1 else "have"
+    message = (
+        f"{count - counted:,} of the {count:,} rows explained {verb} weight 0: mean sizes are "
+        f"those of {counted:,} row{'s' * (counted > 1)}."
+    )
+    return (Note(MethodWarning.ROWS_WITHOUT_WEIGHT, message),)
 
 
 def _few_orders(errors: Cube, options: Options) -> tuple[Note, ...]:

@@ -35,6 +35,10 @@ class Result:
         Features of the model.
     feature_values : tuple of (n_rows,)
         Values of each of them, as the table has them.
+    weighted_row_count : int
+        Rows of a weight above 0, which mean absolute values are over.
+    are_drawn : bool
+        Whether the rows were drawn, and not named or given.
     notes : tuple of Note
     """
 
@@ -51,6 +55,8 @@ class Result:
     mean_absolute_standard_errors: Matrix
     names: tuple[str, ...]
     feature_values: tuple[Array, ...]
+    weighted_row_count: int
+    are_drawn: bool
     notes: tuple[Note, ...] = ()
 
     @property
@@ -78,7 +84,7 @@ class Result:
 
 
 def mean_absolute(values: Cube, weights: Vector) -> tuple[Matrix, Matrix]:
-    """Average absolute values over rows by weight, with standard errors from the draw of the rows.
+    """Average absolute values over rows by weight, with standard errors as of drawn rows.
 
     The standard error of a weighted mean of independent rows, sqrt(Σ w² (|φ| - mean)²) over Σ w,
     with the factor n / (n - 1) of the effective number of rows. NaN for a single row, and both

@@ -43,8 +43,10 @@ def main_effect_sizes(result: Result) -> Matrix:
 
 def interaction_sizes(result: Result) -> Matrix:
     """Return mean absolute interactions, where each row counts once: (n_pairs, n_outputs)."""
-    sizes: Matrix = np.abs(drawable(result.interactions)).mean(axis=0)
-    return _without_rounding(sizes, result)
+    # Of all pairs at once, a million rows would take three times the memory of the answer.
+    pairs = range(result.interactions.shape[1])
+    sizes = [np.abs(drawable(result.interactions[:, pair])).mean(axis=0) for pair in pairs]
+    return _without_rounding(np.stack(sizes), result)
 
 
 def rounding(result: Result) -> Vector:

@@ -18,7 +18,7 @@ from onnxplain_server.report.attribution_findings import (
     cell_of,
     has_few_rows,
     is_shapley,
-    told_rows,
+    told_mean_rows,
     values_of,
 )
 from onnxplain_server.report.finding import joined, number
@@ -43,7 +43,8 @@ def of_attributions(explanation: Explanation) -> Iterator[str]:
             column = int(np.argmax(np.abs(values[row]).sum(axis=0)))
             yield _of_row(result, row, column, values[row, :, column], adds_up=adds_up)
         return
-    yield from _of_sizes(result, value_kind(is_shapley=adds_up))
+    counted = told_mean_rows(result, explanation.options.attributions)
+    yield from _of_sizes(result, value_kind(is_shapley=adds_up), counted)
 
 
 def _of_row(
@@ -84,7 +85,7 @@ def _reasons(result: AttributionsResult, row: int, values: Vector, errors: Vecto
     ]
 
 
-def _of_sizes(result: AttributionsResult, kind: str) -> Iterator[str]:
+def _of_sizes(result: AttributionsResult, kind: str, counted: str) -> Iterator[str]:
     outputs = list(result.output_names)
     means = np.array(result.mean_absolute_values).reshape(-1, len(outputs))
     if not np.isfinite(means).all() or not means.any():
@@ -92,7 +93,6 @@ def _of_sizes(result: AttributionsResult, kind: str) -> Iterator[str]:
     player, column = map(int, np.unravel_index(int(np.argmax(means)), means.shape))
     name = joined(result.features[player].names, " + ")
     size = spell_beside(means[player, column], means[:, column])
-    counted = told_rows(result.explained_row_count)
     estimated = "estimated " * bool(result.largest_standard_errors)
     yield (
         f"{name} has the largest {estimated}{kind}: a mean size of {size} (units of "

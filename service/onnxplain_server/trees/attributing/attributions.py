@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Cube, Flags, Indices, Int32Matrix
-from onnxplain_server.effects.attributing.games import Game, Perturbation, rules_of
+from onnxplain_server.effects.attributing.games import Attributed, Game, Perturbation, rules_of
 from onnxplain_server.trees.attributing.failure_counts import CountedBackground, GameBackground
 from onnxplain_server.trees.attributing.leaf_players import find_leaf_players
-from onnxplain_server.trees.attributing.leaf_slots import MOST_TABLE_PLAYERS
+from onnxplain_server.trees.attributing.leaf_slots import MOST_TABLE_PLAYERS, LeafSlots
 from onnxplain_server.trees.attributing.occurring_patterns import (
     Failures,
     add_patterns,
     find_failures,
 )
 from onnxplain_server.trees.attributing.path_shares import path_shares
+from onnxplain_server.trees.attributing.row_sums import RowSums, ToOutputs
 from onnxplain_server.trees.attributing.tabulation import (
     GroupTables,
     LeafTables,
@@ -36,8 +36,6 @@ _SET_NUMBERS = 1 << 22
 """Numbers of the background's failures that are kept at a time: 32 MiB, and as much for shares."""
 _LEAVES = 32
 """Leaves per kernel call."""
-_ROWS = 1024
-"""Rows per kernel call."""
 
 
 class LeafAttributions:
@@ -94,27 +92,28 @@ class LeafAttributions:
         tables = sum(part.tables.nbytes for parts in memoized for part in parts)
         return tables + self._tabulation.background.byte_count
 
-    def values(self, codes: Int32Matrix, pool: BlockPool) -> Cube:
-        """Compute the values of players at rows given by their cells: (n_targets, n_players, n)."""
-        return self._sum(1, codes, pool)
+    def attribute(
+        self, codes: Int32Matrix, order: int, to_outputs: ToOutputs, pool: BlockPool
+    ) -> Attributed:
+        """Compute the values of players at rows given by their cells; for order 2, of pairs too.
 
-    def pairs(self, codes: Int32Matrix, pool: BlockPool) -> Cube:
-        """Compute those of pairs, in lexicographic order: (n_targets, n_pairs, n).
-
-        The interaction index: the average of the mixed derivative, for both players together.
+        Those of pairs are the interaction index: the average of the mixed derivative, for both
+        players together.
         """
-        return self._sum(2, codes, pool)
+        values = self._sum(1, codes, to_outputs, pool)
+        pairs = self._sum(2, codes, to_outputs, pool) if order > 1 else values[:, :0]
+        return Attributed(values, pairs)
 
-    def _sum(self, order: int, codes: Int32Matrix, pool: BlockPool) -> Cube:
+    def _sum(self, order: int, codes: Int32Matrix, to_outputs: ToOutputs, pool: BlockPool) -> Cube:
         leaves, players = self._tabulation.leaves, self._tabulation.player_count
         numbers = players if order == 1 else players * (players - 1) // 2
-        sums = np.zeros((leaves.values.shape[1], numbers, codes.shape[1]))
+        sums = RowSums(codes, leaves.values.shape[1], numbers, to_outputs, pool)
         most = self._table_players(codes.shape[1])
         for part in self._tables(order, most, pool):
-            pool.run(partial(part.add, codes, sums), blocks(codes.shape[1], _ROWS))
+            sums.add(part.add)
         is_left = self._is_used(order) & (leaves.counts > most)
-        self._add_patterns(order, np.flatnonzero(is_left), codes, pool, sums)
-        return sums
+        self._add_patterns(order, np.flatnonzero(is_left), pool, sums)
+        return sums.values
 
     def _is_used(self, order: int) -> Flags:
         leaves = self._tabulation.leaves
@@ -151,26 +150,26 @@ class LeafAttributions:
             case Perturbation.PATH_DEPENDENT:
                 return min(row_count.bit_length(), MOST_TABLE_PLAYERS, _PATH_TABLE_PLAYERS)
 
-    def _add_patterns(
-        self, order: int, chosen: Indices, codes: Int32Matrix, pool: BlockPool, sums: Cube
-    ) -> None:
+    def _add_patterns(self, order: int, chosen: Indices, pool: BlockPool, sums: RowSums) -> None:
         """Add the values of leaves that have more patterns than there are rows."""
         counted = self._tabulation
         leaves, rules, ratios = counted.leaves, counted.rules, counted.ratios
-        is_used = np.zeros(len(leaves.values), dtype=np.bool_)
-        is_used[chosen] = True
-        slots, moments = counted.slots(order, is_used), rules.all_moments()
+        moments = rules.all_moments()
         step = max(1, _SET_NUMBERS // counted.background.row_count)
-        for start in range(0, len(chosen), step):
-            failures = self._failures(chosen[start : start + step], pool)
+        for own, slots in counted.laid_out(order, chosen):
+            for start in range(0, len(own), step):
+                failures = self._failures(own[start : start + step], pool)
 
-            def add(span: tuple[int, int], failures: Failures = failures) -> None:
-                first, last = span
-                add_patterns(
-                    first, last, order, leaves, slots, codes, failures, moments, ratios, rules, sums
-                )
+                def add(
+                    codes: Int32Matrix,
+                    added: Cube,
+                    slots: LeafSlots = slots,
+                    failures: Failures = failures,
+                ) -> None:
+                    rows = 0, codes.shape[1], order, leaves, slots, codes
+                    add_patterns(*rows, failures, moments, ratios, rules, added)
 
-            pool.run(add, blocks(codes.shape[1], _ROWS))
+                sums.add(add)
 
     def _failures(self, leaf: Indices, pool: BlockPool) -> Failures:
         """Find the distinct failures of the background in some leaves."""

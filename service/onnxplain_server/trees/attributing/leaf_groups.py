@@ -13,7 +13,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Counts, Flags, Int32Vector
 from onnxplain_server.trees.attributing.leaf_players import LeafPlayers
-from onnxplain_server.trees.attributing.leaf_slots import spans_of
+from onnxplain_server.trees.attributing.leaf_slots import slot_counts_of, spans_of
 from onnxplain_server.trees.kernels.compile import kernel
 from onnxplain_server.trees.kernels.descent import INSIDE, Descent
 from onnxplain_server.trees.reading.ensemble import Ensemble
@@ -95,7 +95,7 @@ def _empty_groups(
 def parts_of_groups(groups: LeafGroups, leaves: LeafPlayers, order: int) -> Iterator[LeafGroups]:
     """Divide groups so that the tables of each part fit into memory."""
     counts = leaves.counts[groups.leaf]
-    slots = counts if order == 1 else counts * (counts - 1) // 2
+    slots = slot_counts_of(counts, order)
     ends = np.append(0, np.cumsum(np.left_shift(slots, counts)))[groups.start]
     for first, last in spans_of(ends):
         leaf, test = groups.start[first : last + 1], groups.test_start[first : last + 1]

@@ -15,6 +15,8 @@ MOST_TABLE_PLAYERS = 16
 """Most players of a leaf whose values are tabulated for all patterns, whatever the rows."""
 _CHUNK_NUMBERS = 1 << 22
 """Numbers of the tables that are kept at a time: 32 MiB."""
+_CHUNK_SLOTS = 1 << 19
+"""Slots that are laid out at a time: 10 MiB, and some times as much while they are."""
 
 
 class LeafSlots(NamedTuple):
@@ -37,7 +39,7 @@ class LeafSlots(NamedTuple):
 def lay_out_slots(leaves: LeafPlayers, order: int, player_count: int, is_used: Flags) -> LeafSlots:
     """Lay out the slots and tables of leaves; those that are not used have none."""
     counts = leaves.counts
-    slot_counts = np.where(is_used, counts if order == 1 else counts * (counts - 1) // 2, 0)
+    slot_counts = np.where(is_used, slot_counts_of(counts, order), 0)
     start = np.zeros(len(counts) + 1, dtype=np.int64)
     start[1:] = np.cumsum(slot_counts)
     number = np.empty(int(start[-1]), dtype=np.int32)
@@ -60,11 +62,21 @@ def _pair_numbers(player: Int32Array, player_count: int) -> Int32Array:
     return numbers.astype(np.int32)
 
 
-def spans_of(ends: Counts) -> Iterator[tuple[int, int]]:
-    """Divide entries so that the tables of each part, which end there, fit into memory."""
+def slot_counts_of(counts: Counts, order: int) -> Counts:
+    """Return the slots of leaves with so many players: one for each player, or for each pair."""
+    return counts if order == 1 else counts * (counts - 1) // 2
+
+
+def spans_of_slots(slot_counts: Counts) -> Iterator[tuple[int, int]]:
+    """Divide leaves so that the slots of each part fit into memory."""
+    yield from spans_of(np.append(0, np.cumsum(slot_counts)), _CHUNK_SLOTS)
+
+
+def spans_of(ends: Counts, most: int = _CHUNK_NUMBERS) -> Iterator[tuple[int, int]]:
+    """Divide entries so that the numbers of each part, which end there, fit into memory."""
     first, count = 0, len(ends) - 1
     while first < count:
-        last = int(np.searchsorted(ends, ends[first] + _CHUNK_NUMBERS, side="right")) - 1
+        last = int(np.searchsorted(ends, ends[first] + most, side="right")) - 1
         last = min(max(last, first + 1), count)
         yield first, last
         first = last

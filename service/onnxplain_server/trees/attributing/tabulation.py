@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Counts, Cube, Flags, Int32Matrix, Int32Vector, Vector
+from onnxplain_server.core.arrays import (
+    Counts,
+    Cube,
+    Flags,
+    Indices,
+    Int32Matrix,
+    Int32Vector,
+    Vector,
+)
 from onnxplain_server.effects.attributing.games import Game, Perturbation, Rules
 from onnxplain_server.trees.attributing.failure_counts import (
     GameBackground,
@@ -29,7 +37,9 @@ from onnxplain_server.trees.attributing.leaf_slots import (
     LeafSlots,
     from_leaf,
     lay_out_slots,
+    slot_counts_of,
     spans_of,
+    spans_of_slots,
 )
 from onnxplain_server.trees.attributing.pattern_tables import (
     add_tables,
@@ -64,9 +74,10 @@ class LeafTables:
     slots: LeafSlots
     tables: Vector
 
-    def add(self, codes: Int32Matrix, sums: Cube, span: tuple[int, int]) -> None:
-        """Add the values of rows from a span: (n_targets, n_numbers, n)."""
-        add_tables(*span, *self.leaf_span, self.leaves, self.slots, codes, self.tables, sums)
+    def add(self, codes: Int32Matrix, sums: Cube) -> None:
+        """Add the values of rows: (n_targets, n_numbers, n)."""
+        span = 0, codes.shape[1], *self.leaf_span
+        add_tables(*span, self.leaves, self.slots, codes, self.tables, sums)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,10 +97,11 @@ class GroupTables:
     slots: LeafSlots
     tables: Vector
 
-    def add(self, codes: Int32Matrix, sums: Cube, span: tuple[int, int]) -> None:
+    def add(self, codes: Int32Matrix, sums: Cube) -> None:
         """As `LeafTables.add`."""
+        parts = self.groups, self.descent, self.slots, codes, self.tables
         rows = sums.reshape(sums.shape[0] * sums.shape[1], -1)
-        add_group_tables(*span, self.groups, self.descent, self.slots, codes, self.tables, rows)
+        add_group_tables(0, codes.shape[1], *parts, rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,10 +150,19 @@ class Tabulation:
             yield self._group_tables(order, part, pool)
         is_single = has_table.copy()
         is_single[groups.leaf] = False
-        slots = self.slots(order, is_single)
-        for leaf_span in spans_of(slots.table[slots.start]):
-            own = from_leaf(slots, leaf_span[0])
-            yield LeafTables(leaves, leaf_span, own, self._single(order, own, leaf_span, pool))
+        for single, slots in self.laid_out(order, np.flatnonzero(is_single)):
+            begin, end = int(single[0]), int(single[-1]) + 1
+            for first, last in spans_of(slots.table[slots.start[begin : end + 1]]):
+                span = begin + first, begin + last
+                own = from_leaf(slots, span[0])
+                yield LeafTables(leaves, span, own, self._single(order, own, span, pool))
+
+    def laid_out(self, order: int, chosen: Indices) -> Iterator[tuple[Indices, LeafSlots]]:
+        """Lay out the numbers of some leaves; yield these in parts whose slots fit into memory."""
+        for first, last in spans_of_slots(slot_counts_of(self.leaves.counts[chosen], order)):
+            is_used = np.zeros(len(self.leaves.values), np.bool_)
+            is_used[chosen[first:last]] = True
+            yield chosen[first:last], self.slots(order, is_used)
 
     def slots(self, order: int, is_used: Flags) -> LeafSlots:
         """Lay out the numbers of some leaves, (n_leaves,): those of players (1) or pairs (2)."""

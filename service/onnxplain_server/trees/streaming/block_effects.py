@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Cube, Indices, Int32Matrix, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Indices, Int32Matrix, Matrix, Vector
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Joint, Single
 from onnxplain_server.effects.row_predictions import check_finite, not_finite
@@ -54,27 +54,15 @@ class AffineOutputs:
         """Compute outputs from sums of leaves: (n, n_targets) to (n, n_outputs)."""
         return self.difference(targets) + self.offset
 
-    def difference(self, targets: Matrix) -> Matrix:
-        """Compute differences of outputs from differences of sums of leaves; these, if equal."""
-        if np.array_equal(self.matrix, np.eye(len(self.matrix), targets.shape[1])):
-            return targets
-        difference: Matrix = targets @ self.matrix.T
-        return difference
+    def difference(self, targets: Array) -> Array:
+        """Compute differences of outputs from differences of sums of leaves; these, if equal.
 
-    def differences(self, sums: Cube) -> Cube:
-        """Compute differences of outputs for several numbers of each row.
-
-        Parameters
-        ----------
-        sums : (n_targets, n_numbers, n)
-
-        Returns
-        -------
-        (n, n_numbers, n_outputs)
+        Targets are the last axis.
         """
-        count, numbers, n_rows = sums.shape
-        flat = self.difference(sums.T.reshape(n_rows * numbers, count))
-        return np.ascontiguousarray(flat.reshape(n_rows, numbers, flat.shape[1]))
+        if np.array_equal(self.matrix, np.eye(len(self.matrix), targets.shape[-1])):
+            return targets
+        difference: Array = targets @ self.matrix.T
+        return difference
 
 
 def predict_rows(

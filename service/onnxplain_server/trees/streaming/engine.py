@@ -218,10 +218,9 @@ class StreamedTrees:
         parts = ensemble, self._leaves.descent(), boxes, background
         leaves = LeafAttributions(*parts, players, game)
         codes = cells_of(ensemble, explained, self._pool)
-        values = leaves.values(codes, self._pool)
-        pairs = leaves.pairs(codes, self._pool) if game.order > 1 else values[:, :0]
+        attributed = leaves.attribute(codes, game.order, outputs.difference, self._pool)
         base = outputs.whole(reached[np.newaxis] @ boxes.values)[0]
-        return Attributed(outputs.differences(values), outputs.differences(pairs)), base
+        return attributed, base
 
     def _summed_background(
         self, players: Sequence[Group], game: Game

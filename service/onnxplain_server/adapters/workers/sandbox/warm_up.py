@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 from google.protobuf.json_format import ParseDict
 from onnx import ModelProto, NodeProto, TensorProto, helper
@@ -28,6 +28,7 @@ from onnxplain_server.methods.registry import METHODS
 _ML = "ai.onnx.ml"
 FEATURES = ("a", "b", "c")
 _ROW_COUNT, _TREE_COUNT, _LEVELS = 300, 12, 5
+_LONG_PATH = 10
 _CSV = b"a,b,c,w,t\n" + b"".join(
     b"%d,%d,%d,%d,%d\n" % (i % 53, 7 * i % 59, i * i % 47, 1 + i % 2, i % 2)
     for i in range(_ROW_COUNT)
@@ -172,22 +173,55 @@ def _classifier(score_count: int) -> ModelProto:
 
 
 def _trees(prefix: str, target_count: int) -> Mapping[str, Any]:
-    """Build full trees whose paths split on all three columns, some twice."""
-    trees, inner, count = range(_TREE_COUNT), 2**_LEVELS - 1, 2 ** (_LEVELS + 1) - 1
-    leaves = range(inner, count)
+    """Write trees as attributes of their node."""
+    trees = [*(_full_tree(tree) for tree in range(_TREE_COUNT)), _chain()]
+    nodes = [(t, i, node) for t, tree in enumerate(trees) for i, node in enumerate(tree)]
+    leaves = [(t, i) for t, i, node in nodes if node.is_leaf]
     return {
-        "nodes_treeids": [tree for tree in trees for _ in range(count)],
-        "nodes_nodeids": [*range(count)] * _TREE_COUNT,
-        "nodes_featureids": [(i + tree) % len(FEATURES) for tree in trees for i in range(count)],
-        "nodes_modes": (["BRANCH_LEQ"] * inner + ["LEAF"] * len(leaves)) * _TREE_COUNT,
-        "nodes_values": [float(7 * i % 50) + tree for tree in trees for i in range(count)],
-        "nodes_truenodeids": [2 * i + 1 if i < inner else 0 for i in range(count)] * _TREE_COUNT,
-        "nodes_falsenodeids": [2 * i + 2 if i < inner else 0 for i in range(count)] * _TREE_COUNT,
-        f"{prefix}_treeids": [tree for tree in trees for _ in leaves],
-        f"{prefix}_nodeids": [*leaves] * _TREE_COUNT,
-        f"{prefix}_ids": [i % target_count for i in leaves] * _TREE_COUNT,
-        f"{prefix}_weights": [float(i % 9) / 50 for i in leaves] * _TREE_COUNT,
+        "nodes_treeids": [t for t, _, _ in nodes],
+        "nodes_nodeids": [i for _, i, _ in nodes],
+        "nodes_featureids": [node.feature for *_, node in nodes],
+        "nodes_modes": ["LEAF" if node.is_leaf else "BRANCH_LEQ" for *_, node in nodes],
+        "nodes_values": [node.threshold for *_, node in nodes],
+        "nodes_truenodeids": [node.true for *_, node in nodes],
+        "nodes_falsenodeids": [node.false for *_, node in nodes],
+        f"{prefix}_treeids": [t for t, _ in leaves],
+        f"{prefix}_nodeids": [i for _, i in leaves],
+        f"{prefix}_ids": [i % target_count for _, i in leaves],
+        f"{prefix}_weights": [float(i % 9) / 50 for _, i in leaves],
     }
+
+
+class _Split(NamedTuple):
+    """Node of a tree: its branches are those of numbers up to the threshold, and of others."""
+
+    feature: int = 0
+    threshold: float = 0.0
+    true: int = 0
+    false: int = 0
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.true == 0
+
+
+def _full_tree(number: int) -> list[_Split]:
+    """Build a full tree whose paths split on all three columns, some twice."""
+    inner = range(2**_LEVELS - 1)
+    splits = [
+        _Split((i + number) % len(FEATURES), float(7 * i % 50) + number, 2 * i + 1, 2 * i + 2)
+        for i in inner
+    ]
+    return [*splits, *[_Split()] * (len(inner) + 1)]
+
+
+def _chain() -> list[_Split]:
+    """Build a tree with a path that is longer than those that the engine groups."""
+    splits = [
+        (_Split(i % len(FEATURES), 4.0 * i, 2 * i + 1, 2 * i + 2), _Split())
+        for i in range(_LONG_PATH)
+    ]
+    return [*(node for pair in splits for node in pair), _Split()]
 
 
 def _negation() -> ModelProto:
