@@ -27,12 +27,11 @@ def longest_seconds(byte_count: int) -> float:
     return _IDLE_SECONDS + byte_count / _BYTES_PER_SECOND
 
 
-def check_share(byte_count: int, byte_limit: int) -> None:
-    """Raise OVERLOADED for a caller whose unread replies take half of the limit of all."""
+def check_share(byte_count: int, byte_limit: int, kinds: str = "replies to you") -> None:
+    """Raise OVERLOADED for a caller of whom what waits takes half of the limit of all."""
     if byte_count >= byte_limit // 2:
         message = (
-            f"replies to you that wait to be read take {byte_count:,} bytes; read them, then ask"
-            " again"
+            f"{kinds} that wait to be read take {byte_count:,} bytes; read them, then ask again"
         )
         raise ExplainError(Reason.OVERLOADED, message)
 
