@@ -278,6 +278,7 @@ def _grpc(shared: _Shared) -> GrpcServer:
         thread_count=shared.thread_count,
         message_bytes=settings.max_message_bytes,
         response_bytes=settings.max_response_bytes,
+        waiting_bytes=settings.waiting_bytes,
         unread=shared.unread,
         explainer=shared.explainer,
         longest_seconds=settings.max_seconds,

@@ -18,8 +18,8 @@ from onnxplain_server.transport.audit.audit_file import AuditFile
 from onnxplain_server.transport.metrics.quota_metrics import QuotaState
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 
-_READING_COUNT = 16
-"""Requests that are received at a time: each can take the memory of the largest message."""
+_READING_COUNTS = 4, 16
+"""Fewest and most messages that are received at a time."""
 
 
 def request_limits(settings: Settings) -> RequestLimits:
@@ -34,7 +34,10 @@ def request_limits(settings: Settings) -> RequestLimits:
 
 def build_scheduler(settings: Settings) -> Scheduler:
     """Make the scheduler of requests."""
-    limits = QueueLimits(settings.waiting_seconds, settings.waiting_bytes, _READING_COUNT)
+    # Each can take the memory of the largest message.
+    fewest, most = _READING_COUNTS
+    reading_count = max(fewest, min(most, settings.waiting_bytes // settings.max_message_bytes))
+    limits = QueueLimits(settings.waiting_seconds, settings.waiting_bytes, reading_count)
     counts = settings.running_count, settings.waiting_count, settings.extra_count
     return Scheduler(*counts, limits=limits)
 

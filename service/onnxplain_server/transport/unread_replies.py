@@ -10,12 +10,15 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.systems import memory
 
 LOG = logging.getLogger(__name__)
 
 _IDLE_SECONDS = 15.0
 _BYTES_PER_SECOND = 2**16
 _CHECK_SECONDS = 1.0
+_RELEASE_SECONDS, _KEPT_BYTES = 10.0, 2**26
+"""Time after which the allocator is asked to return what was freed, in a process that has grown."""
 _ROOM_SECONDS = 2.0
 """For which a finished reply waits until others are read; one at a time, as it takes memory."""
 _COPIES = 2
@@ -27,12 +30,11 @@ def longest_seconds(byte_count: int) -> float:
     return _IDLE_SECONDS + byte_count / _BYTES_PER_SECOND
 
 
-def check_share(byte_count: int, byte_limit: int) -> None:
-    """Raise OVERLOADED for a caller whose unread replies take half of the limit of all."""
+def check_share(byte_count: int, byte_limit: int, kinds: str = "replies to you") -> None:
+    """Raise OVERLOADED for a caller of whom what waits takes half of the limit of all."""
     if byte_count >= byte_limit // 2:
         message = (
-            f"replies to you that wait to be read take {byte_count:,} bytes; read them, then ask"
-            " again"
+            f"{kinds} that wait to be read take {byte_count:,} bytes; read them, then ask again"
         )
         raise ExplainError(Reason.OVERLOADED, message)
 
@@ -182,12 +184,15 @@ class UnreadReplies:
         return oldest
 
     def _run(self) -> None:
+        least, released = memory.resident_bytes(), time.monotonic()
         while not self._closed.wait(_CHECK_SECONDS):
             with self._lock:
                 replies = list(self._replies.values())
             for reply in replies:
                 if _age(reply) > longest_seconds(reply.byte_count):
                     self._drop(reply)
+            if time.monotonic() - released > _RELEASE_SECONDS:
+                least, released = _release(least), time.monotonic()
 
     def _drop(self, reply: _Reply) -> None:
         """Drop a reply, once; the transport then calls what `add` returned."""
@@ -198,6 +203,17 @@ class UnreadReplies:
             self.dropped_count += 1
         LOG.warning("a reply of %d bytes was not read in %.0f s", reply.byte_count, _age(reply))
         reply.cancel()
+
+
+def _release(least: int) -> int:
+    """Return freed memory to the system in a process that has grown; return its least size.
+
+    Messages come in small pieces, which the allocator keeps when they are freed.
+    """
+    size = memory.resident_bytes()
+    if size > least + _KEPT_BYTES:
+        memory.release_freed()
+    return min(least, size)
 
 
 def _age(reply: _Reply) -> float:

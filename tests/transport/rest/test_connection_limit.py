@@ -262,13 +262,19 @@ def test_a_request_has_a_second_more_for_each_64_kib(
     assert upload.will_close is is_closed
 
 
+@pytest.mark.parametrize("requests", [[], ["at work"]])
 @pytest.mark.parametrize(("byte_count", "is_closed"), [(5 * 2**16 - 1, True), (5 * 2**16, False)])
 def test_a_reply_may_be_read_for_a_second_more_for_each_64_kib(
-    clock: Clock, byte_count: int, is_closed: bool
+    clock: Clock, byte_count: int, is_closed: bool, requests: Sequence[object]
 ) -> None:
+    """Also while its connection has a request at work, like a stream or the next request."""
     limit = connection_limit.ConnectionLimit(UNREAD_BYTES)
     reader = Connection(
-        accepted=0.0, last_active=20.0, total_outbufs_len=1, reply_byte_count=byte_count
+        accepted=0.0,
+        last_active=20.0,
+        requests=requests,
+        total_outbufs_len=1,
+        reply_byte_count=byte_count,
     )
 
     clock.now = 20.0
@@ -312,6 +318,52 @@ def test_a_caller_is_refused_before_the_work_whose_replies_take_half_of_the_limi
     assert other.recv(2**16).startswith(b"HTTP/1.1 200")
     reader.close()
     until(lambda: is_answered(connect(client, "127.0.0.2", asked)))
+
+
+def test_bodies_of_requests_at_work_count_as_what_waits_for_a_caller(
+    start, make_runner, connect, endless
+) -> None:
+    """Its next request is refused before its work; another caller's is not."""
+    runner = make_runner(endless)
+    limits = ("message", "response", "model", "table")
+    client = start(
+        runner, unread_disk_bytes=2**21, **{f"max_{name}_bytes": 2**21 for name in limits}
+    )
+    head = (
+        b"POST /v1/explanations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    )
+    large = head + b"Content-Length: %d\r\n\r\n{%s}" % (2**20 + 2, b" " * 2**20)
+    small = head + b"Content-Length: 2\r\n\r\n{}"
+
+    working = connect(client, "127.0.0.2", large)
+    assert runner.started.acquire(timeout=PATIENCE)
+    until(lambda: client.server._connection_limit.byte_count > 2**20)
+
+    refused = connect(client, "127.0.0.2", small).recv(2**16)
+    assert refused.startswith(b"HTTP/1.1 429")
+    assert b"bodies of your requests" in refused
+    connect(client, "127.0.0.3", small)
+    assert runner.started.acquire(timeout=PATIENCE)
+    working.close()
+    assert runner.ended.acquire(timeout=PATIENCE)
+    until(lambda: client.server._connection_limit.byte_count < 2**20)
+
+
+def test_replies_behind_each_other_wait_on_disk(
+    start, make_runner, connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where each would fit into memory: a connection keeps little of them there."""
+    monkeypatch.setattr(rest_server, "_BUFFER_BYTES", 2**20)
+    client = start(make_runner())
+    asked = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    connect(client, "127.0.0.1", asked * 100)
+    until(lambda: len(channels(client)) == 1)
+    (channel,) = channels(client)
+    until(lambda: bool(channel.total_outbufs_len) and not channel.requests)
+
+    in_memory = sum(len(buffer) for buffer in channel.outbufs if not buffer.overflowed)
+    assert channel.total_outbufs_len > 10 * 2**20
+    assert in_memory < 2**20
 
 
 def test_connections_are_kept_when_the_clock_of_the_wall_jumps(

@@ -24,6 +24,7 @@ from google.protobuf.empty_pb2 import Empty
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.tracing import Tracer
 from onnxplain_server.transport.admission.ticket import Ticket
+from onnxplain_server.transport.grpc.call_limit import CallLimit
 from onnxplain_server.transport.grpc.grpc_errors import answering, caller_name
 from onnxplain_server.transport.grpc.grpc_messages import caller_of, parser
 from onnxplain_server.transport.grpc.interceptors import count
@@ -34,6 +35,9 @@ from onnxplain_server.transport.operations.operation_calls import OperationCalls
 from onnxplain_server.transport.unread_replies import UnreadReplies
 
 _MESSAGE_BYTES = 2**16
+
+SILENT_COUNT, _CALLER_SILENT_COUNT = 64, 8
+"""Calls, in all and of one caller, that may wait for their message, each on a thread."""
 
 _SMALL = frozenset({"CancelOperation", "DeleteOperation"})
 """Methods whose replies take no memory, which who reads no others may call too."""
@@ -86,6 +90,7 @@ class GrpcOperations(OperationsServicer):  # type: ignore[misc] # its package sh
         self._metrics = metrics
         self._tracer = tracer
         self._receiver = receiver
+        self._silent = CallLimit(SILENT_COUNT, _CALLER_SILENT_COUNT)
 
     def GetOperation(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
@@ -160,6 +165,7 @@ class GrpcOperations(OperationsServicer):  # type: ignore[misc] # its package sh
         return bytes(answer.SerializeToString())
 
     def _read(self, call: _Call, kind: type[_Request]) -> _Request:
-        content = self._receiver.only(call.requests, call.ticket, _MESSAGE_BYTES)
+        with self._silent.held(call.ticket.caller_key):
+            content = self._receiver.only(call.requests, call.ticket, _MESSAGE_BYTES)
         request: _Request = parser(kind)(content)
         return request

@@ -12,10 +12,11 @@ from onnxplain.v1.explanation_service_pb2_grpc import add_ExplanationServiceServ
 
 from onnxplain_server.telemetry.tracing import UNTRACED, Tracer
 from onnxplain_server.transport.admission.authentication import Authenticator
+from onnxplain_server.transport.admission.coming_uploads import ComingUploads
 from onnxplain_server.transport.explainer.explainer import Explainer
 from onnxplain_server.transport.grpc.grpc_access import AuthenticationInterceptor
 from onnxplain_server.transport.grpc.grpc_inference import inference_handlers
-from onnxplain_server.transport.grpc.grpc_operations import GrpcOperations
+from onnxplain_server.transport.grpc.grpc_operations import SILENT_COUNT, GrpcOperations
 from onnxplain_server.transport.grpc.grpc_service import ExplanationServicer
 from onnxplain_server.transport.grpc.grpc_tls import ServerCertificates, server_credentials
 from onnxplain_server.transport.grpc.health import HealthServicer
@@ -24,7 +25,11 @@ from onnxplain_server.transport.grpc.interceptors import (
     DedicatedThreadPools,
 )
 from onnxplain_server.transport.grpc.receiving import MessageReceiver
-from onnxplain_server.transport.grpc.reflection import SERVICE_NAMES, add_reflection
+from onnxplain_server.transport.grpc.reflection import (
+    SERVICE_NAMES,
+    STREAM_COUNT,
+    add_reflection,
+)
 from onnxplain_server.transport.grpc_methods import (
     EXPLANATION_SERVICE,
     INFERENCE_SERVICE,
@@ -41,6 +46,11 @@ _PREFIXES = (
     f"/{INFERENCE_SERVICE}/{MODEL_INFER}",
 )
 _PROBES = tuple(f"/{INFERENCE_SERVICE}/{name}" for name in ("Server", "ModelReady"))
+_POOLS = {
+    **dict.fromkeys(("/grpc.health.", *_PROBES), 2),
+    "/grpc.reflection.": STREAM_COUNT,
+}
+"""Threads of services that have their own."""
 _LISTED = (EXPLANATION_SERVICE, OPERATIONS_SERVICE, health.SERVICE_NAME)
 
 _SPARE_THREADS = 4
@@ -77,6 +87,8 @@ class GrpcServer:
         without delay.
     message_bytes, response_bytes : int
         Size limits of requests and of responses.
+    waiting_bytes : int
+        Memory of uploads that are coming.
     unread : UnreadReplies
         Counts responses that wait for their readers.
     explainer : Explainer, optional
@@ -103,6 +115,7 @@ class GrpcServer:
         thread_count: int,
         message_bytes: int,
         response_bytes: int,
+        waiting_bytes: int,
         unread: UnreadReplies,
         explainer: Explainer | None = None,
         longest_seconds: float,
@@ -111,20 +124,27 @@ class GrpcServer:
         self._health = HealthServicer()
         self._calls = ByteStreamInterceptor(_PREFIXES, unread)
         self._server = grpc.server(
-            ThreadPoolExecutor(thread_count + WAIT_LIMIT + _SPARE_THREADS, "onnxplain-grpc"),
+            ThreadPoolExecutor(
+                thread_count + WAIT_LIMIT + SILENT_COUNT + _SPARE_THREADS, "onnxplain-grpc"
+            ),
             interceptors=[
-                DedicatedThreadPools(("/grpc.health.", "/grpc.reflection.", *_PROBES)),
+                DedicatedThreadPools(_POOLS),
                 self._calls,
                 AuthenticationInterceptor(authenticator, _PREFIXES, metrics, tracer),
             ],
             options=_options(message_bytes, response_bytes, longest_seconds, thread_count),
         )
-        parts = (metrics, tracer, MessageReceiver(thread_count), OperationCalls(service))
+        calls = OperationCalls(service)
         explanations = ExplanationServicer(
-            service, *parts, unread=unread, message_bytes=message_bytes
+            *(service, metrics, tracer, MessageReceiver(thread_count), calls),
+            unread=unread,
+            coming=ComingUploads(waiting_bytes),
+            message_bytes=message_bytes,
         )
         add_ExplanationServiceServicer_to_server(explanations, self._server)
-        add_OperationsServicer_to_server(GrpcOperations(*parts, unread=unread), self._server)
+        # They have readers of their own, as they take no tickets.
+        operations = metrics, tracer, MessageReceiver(SILENT_COUNT), calls
+        add_OperationsServicer_to_server(GrpcOperations(*operations, unread=unread), self._server)
         self._names: tuple[str, ...] = _LISTED
         if explainer is not None:
             self._names = (*_LISTED, INFERENCE_SERVICE)

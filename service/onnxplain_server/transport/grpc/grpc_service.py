@@ -19,6 +19,8 @@ from onnxplain.v1.upload_pb2 import UploadModelRequest, UploadTableRequest
 
 from onnxplain_server.core.request import Reply, ReplyFormat, ServiceMethod
 from onnxplain_server.telemetry.tracing import Tracer
+from onnxplain_server.transport.admission.admission import Caller
+from onnxplain_server.transport.admission.coming_uploads import ComingUploads
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.grpc import grpc_uploads
 from onnxplain_server.transport.grpc.grpc_errors import answering
@@ -46,6 +48,7 @@ class ExplanationServicer(ExplanationServiceServicer):
         Waits for messages.
     operations : OperationCalls
     unread : UnreadReplies
+    coming : ComingUploads
     message_bytes : int
         Limit of a message.
     """
@@ -59,6 +62,7 @@ class ExplanationServicer(ExplanationServiceServicer):
         operations: OperationCalls,
         *,
         unread: UnreadReplies,
+        coming: ComingUploads,
         message_bytes: int,
     ) -> None:
         self._service = service
@@ -67,6 +71,7 @@ class ExplanationServicer(ExplanationServiceServicer):
         self._receiver = receiver
         self._operations = operations
         self._unread = unread
+        self._coming = coming
         self._message_bytes = message_bytes
 
     @property
@@ -113,20 +118,25 @@ class ExplanationServicer(ExplanationServiceServicer):
         self, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> Iterator[bytes]:
         """Serve this method of the contract."""
-        with self.admitted(context, "ReadExplanation") as ticket:
-            request = parser(ReadExplanationRequest)(self.receive(requests, ticket))
-            for part in self._operations.response_parts(
-                ticket.caller.name, request.name, request.offset
-            ):
+        with self._called(context, "ReadExplanation") as caller:
+            with self._service.admit(caller) as ticket:
+                request = parser(ReadExplanationRequest)(self.receive(requests, ticket))
+            # Without a place among those that are received: who reads slowly keeps none out.
+            name, offset = request.name, request.offset
+            for part in self._operations.response_parts(ticket.caller.name, name, offset):
+                ticket.control.check("while the answer was read")
                 yield ReadExplanationResponse(content=part).SerializeToString()
 
     def ReadPartialExplanations(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> Iterator[bytes]:
         """Serve this method of the contract."""
-        with self.admitted(context, "ReadPartialExplanations") as ticket:
-            request = parser(ReadPartialExplanationsRequest)(self.receive(requests, ticket))
-            yield from self._operations.parts(ticket.caller.name, request.name)
+        with self._called(context, "ReadPartialExplanations") as caller:
+            with self._service.admit(caller) as ticket:
+                request = parser(ReadPartialExplanationsRequest)(self.receive(requests, ticket))
+            for part in self._operations.parts(ticket.caller.name, request.name):
+                ticket.control.check("while the answer was read")
+                yield part
 
     def PlanExplanation(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
@@ -194,16 +204,25 @@ class ExplanationServicer(ExplanationServiceServicer):
         return message
 
     def _parts(self, requests: Iterator[bytes], ticket: Ticket) -> Iterator[bytes]:
-        return self._receiver.messages(requests, ticket, grpc_uploads.PART_BYTES)
+        """Yield the messages of an upload, and count their bytes until the last one."""
+        with self._coming.counted(ticket) as count_part:
+            for message in self._receiver.messages(requests, ticket, grpc_uploads.PART_BYTES):
+                count_part(len(message))
+                yield message
 
     @contextmanager
     def admitted(self, context: grpc.ServicerContext, method: str) -> Iterator[Ticket]:
         """Hold a ticket during a call, and turn errors into its status."""
+        with self._called(context, method) as caller, self._service.admit(caller) as ticket:
+            yield ticket
+
+    @contextmanager
+    def _called(self, context: grpc.ServicerContext, method: str) -> Iterator[Caller]:
+        """Turn errors of a call into its status; OVERLOADED for who reads no replies."""
         with answering(context, method, self._metrics, self._tracer) as record:
             caller = replace(caller_of(context, record.spans), usage=record.usage)
             check = partial(self._unread.check, caller.key)
             check()
             # Once more behind the queue: replies of others may have come before.
             deliver = partial(count, context, self._unread)
-            with self._service.admit(replace(caller, begin=check, deliver=deliver)) as ticket:
-                yield ticket
+            yield replace(caller, begin=check, deliver=deliver)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from functools import partial
@@ -19,10 +19,19 @@ _KINDS = ("unary_unary", "unary_stream", "stream_unary", "stream_stream")
 
 
 class DedicatedThreadPools(grpc.ServerInterceptor):  # type: ignore[misc] # grpc ships no types
-    """Runs services on small thread pools of their own, so that no load can starve them."""
+    """Runs services on small thread pools of their own, so that no load can starve them.
 
-    def __init__(self, prefixes: tuple[str, ...]) -> None:
-        self._pools = {prefix: ThreadPoolExecutor(2, "onnxplain-probe") for prefix in prefixes}
+    Parameters
+    ----------
+    thread_counts : mapping of str to int
+        By the prefix of the methods.
+    """
+
+    def __init__(self, thread_counts: Mapping[str, int]) -> None:
+        self._pools = {
+            prefix: ThreadPoolExecutor(count, "onnxplain-probe")
+            for prefix, count in thread_counts.items()
+        }
 
     def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
         """Return the method's handler; of these services, moved to its own thread pool."""
@@ -121,7 +130,7 @@ def _each_reply(
     called = weakref.ref(context)
     with in_flight:
         for reply in inner(raws, context):
-            remove = unread.add(called, caller_key(context), len(reply), partial(_cancel, called))
+            remove = unread.add(called, caller_key(context), len(reply), partial(cancel, called))
             try:
                 # It goes on once grpc has passed the message on.
                 yield reply
@@ -143,7 +152,8 @@ def count(
         remove()
 
 
-def _cancel(called: weakref.ref[grpc.ServicerContext]) -> None:
+def cancel(called: weakref.ref[grpc.ServicerContext]) -> None:
+    """Cancel a call, unless it has ended."""
     if (context := called()) is not None:
         context.cancel()
 

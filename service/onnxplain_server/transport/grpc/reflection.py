@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import grpc
@@ -14,10 +17,20 @@ from google.protobuf.descriptor import Descriptor, FileDescriptor
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from grpc_reflection.v1alpha import reflection, reflection_pb2, reflection_pb2_grpc
 
+from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.transport.grpc.call_limit import CallLimit
+from onnxplain_server.transport.grpc.grpc_messages import caller_key
+from onnxplain_server.transport.grpc.interceptors import cancel
 from onnxplain_server.transport.grpc_methods import INFERENCE_SERVICE
 from onnxplain_server.wire.inference import inference_pb2
 
 SERVICE_NAMES = ("grpc.reflection.v1.ServerReflection", reflection.SERVICE_NAME)
+
+STREAM_COUNT = 8
+"""Streams at the same time, each of which holds a thread."""
+
+_CALLER_STREAM_COUNT = 2
+_STREAM_SECONDS = 60.0
 
 _FINAL = "grpc.reflection.v1"
 _INFERENCE = INFERENCE_SERVICE.rpartition(".")[0]
@@ -25,7 +38,7 @@ _INFERENCE = INFERENCE_SERVICE.rpartition(".")[0]
 
 def add_reflection(server: grpc.Server, names: Sequence[str]) -> None:
     """Serve reflection on these services, and on itself."""
-    servicer = reflection.ReflectionServicer([*names, *SERVICE_NAMES], _Pools())
+    servicer = _Reflection([*names, *SERVICE_NAMES], _Pools())
     reflection_pb2_grpc.add_ServerReflectionServicer_to_server(servicer, server)
     handler = grpc.stream_stream_rpc_method_handler(
         servicer.ServerReflectionInfo,
@@ -36,6 +49,29 @@ def add_reflection(server: grpc.Server, names: Sequence[str]) -> None:
         SERVICE_NAMES[0], {"ServerReflectionInfo": handler}
     )
     server.add_generic_rpc_handlers((handlers,))
+
+
+class _Reflection(reflection.ReflectionServicer):  # type: ignore[misc] # it has no types
+    """Reflection whose streams end after a minute, a few for each caller: each holds a thread."""
+
+    def __init__(self, names: Sequence[str], pools: _Pools) -> None:
+        super().__init__(names, pools)
+        self._limit = CallLimit(STREAM_COUNT, _CALLER_STREAM_COUNT)
+
+    def ServerReflectionInfo(  # noqa: N802 - the contract's name
+        self, requests: Iterator[Any], context: grpc.ServicerContext
+    ) -> Iterator[Any]:
+        """Serve this method of the contract."""
+        clock = threading.Timer(_STREAM_SECONDS, partial(cancel, weakref.ref(context)))
+        clock.daemon = True
+        clock.start()
+        try:
+            with self._limit.held(caller_key(context)):
+                yield from super().ServerReflectionInfo(requests, context)
+        except ExplainError as error:
+            context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, error.message)
+        finally:
+            clock.cancel()
 
 
 class _Pools:

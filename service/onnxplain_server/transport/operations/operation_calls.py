@@ -121,8 +121,12 @@ class OperationCalls:
                 self._waits.release()
         return operation
 
-    def follow(self, caller: str, name: str) -> Iterator[OperationMessage]:
+    def follow(
+        self, caller: str, name: str, is_disconnected: Callable[[], bool]
+    ) -> Iterator[OperationMessage]:
         """Yield an operation without its response at each change, until its end.
+
+        It also ends once the caller has gone.
 
         Raises
         ------
@@ -136,8 +140,8 @@ class OperationCalls:
         try:
             previous = to_message(operation)
             yield previous
-            while not operation.state.is_terminal:
-                operation = self._wait(caller, operation, _STEP_SECONDS, lambda: False)
+            while not (operation.state.is_terminal or is_disconnected()):
+                operation = self._wait(caller, operation, _STEP_SECONDS, is_disconnected)
                 self._check_running()
                 message = to_message(operation)
                 if message != previous:

@@ -82,7 +82,7 @@ def operation_routes(service: Service, calls: OperationCalls) -> Blueprint:
         caller, name = rest_access.caller(), operation_name(operation_id)
         wait = query.parameters("wait").get("wait")
         if server_sent_events.is_accepted():
-            events = calls.follow(caller.name, name)
+            events = calls.follow(caller.name, name, caller.is_disconnected)
             return server_sent_events.respond_messages("operation", _begun(events))
         seconds = _wait(wait, caller.seconds)
         operation = calls.wait_end(caller.name, name, seconds, caller.is_disconnected)

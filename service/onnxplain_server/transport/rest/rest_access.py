@@ -23,12 +23,12 @@ from onnxplain_server.transport.rest.request_timeout import TIMEOUT, millisecond
 
 
 def install(
-    app: Flask, authenticator: Authenticator, check_unread: Callable[[CallerKey], None]
+    app: Flask, authenticator: Authenticator, check_unread: Callable[[CallerKey, int], None]
 ) -> None:
     """Authenticate the caller of every route that is not public; unknown routes included.
 
-    `check_unread` is called with the caller's key before a request is admitted, and as its work
-    begins.
+    `check_unread` is called with the caller's key and the size of the body, before a request is
+    admitted and as its work begins.
     """
 
     @app.before_request
@@ -82,9 +82,10 @@ def caller() -> Caller:
     name, seconds = caller_name(), _seconds()
     sender = Caller(name, seconds, is_disconnected, address, record.spans, start, record.usage)
     request.environ.get(NAME_CALLER, lambda _key: None)(sender.key)
-    g.check_unread(sender.key)
+    check = partial(g.check_unread, sender.key, request.content_length or 0)
+    check()
     # Once more behind the queue: replies of others may have come before.
-    return replace(sender, begin=partial(g.check_unread, sender.key))
+    return replace(sender, begin=check)
 
 
 def _seconds() -> float:

@@ -30,6 +30,9 @@ _SPARE_THREADS = 4
 _PAGE_BYTES = 2**24
 """More than any page of the server itself has."""
 
+_BUFFER_BYTES = 2**17
+"""Of a body, and of replies, that a connection keeps in memory; the rest is on disk."""
+
 _STEP_SECONDS = 0.02
 _THREADS_SECONDS = 0.5
 # Interval for deadlines and for closing idle connections; any event wakes the loop at once.
@@ -217,8 +220,10 @@ def _listen(host: str, port: int, purpose: str) -> socket.socket:
 
 def _adjustments(body_bytes: int, response_bytes: int, thread_count: int) -> dict[str, Any]:
     return {
-        # A slow reader keeps no thread: what does not fit into a MiB waits on disk.
+        # A slow reader keeps no thread: what does not fit into memory waits on disk.
         "outbuf_high_watermark": response_bytes + _PAGE_BYTES,
+        "inbuf_overflow": _BUFFER_BYTES,
+        "outbuf_overflow": _BUFFER_BYTES,
         "threads": thread_count + _SPARE_THREADS,
         # waitress refuses a body of exactly its limit.
         "max_request_body_size": body_bytes + 1,

@@ -54,7 +54,7 @@ def create_app(
     message_bytes: int,
     *,
     authenticator: Authenticator = ALLOW_ALL,
-    check_unread: Callable[[CallerKey], None] = lambda _key: None,
+    check_unread: Callable[[CallerKey, int], None] = lambda _key, _byte_count: None,
     tracer: Tracer = UNTRACED,
     origin_policy: OriginPolicy = OWN_ORIGIN,
     explainer: Explainer | None = None,
@@ -72,7 +72,7 @@ def create_app(
         Size limit of a request's body, except of uploads.
     authenticator : Authenticator
         Authenticates the callers; by default, all are anonymous.
-    check_unread : callable (caller key) -> None
+    check_unread : callable (caller key, size of the body) -> None
         Raises OVERLOADED for a caller who does not read its replies.
     tracer : Tracer
         Traces the requests.

@@ -32,9 +32,10 @@ class ConnectionLimit:
 
     Refuses requests whose deadline passes while they are received. Closes a
     connection without traffic for 15 s, or whose request, or the reading of its reply,
-    takes longer than 15 s plus 1 s per 64 KiB. Where replies that are not read and bodies that
-    are still coming take more bytes than allowed, closes connections of the caller with most
-    bytes, the one without traffic for longest first. Above the limit of connections, closes
+    takes longer than 15 s plus 1 s per 64 KiB. Where replies that are not read and bodies
+    take more bytes than allowed, closes connections of the caller with most bytes, those without
+    a request at work and then the one without traffic for longest first. A caller with half of the
+    bytes is refused before any work. Above the limit of connections, closes
     those of the address with most, the one that has waited longest for its request first.
     Connections with a request at work or an unsent reply then stay, and so do the newest 32: each
     is read from before it can be closed, so that a probe that sends at once is answered.
@@ -42,12 +43,12 @@ class ConnectionLimit:
     Parameters
     ----------
     byte_limit : int
-        Of replies that are not read and bodies that are still coming.
+        Of replies that are not read, and of bodies that are coming or kept for their requests.
 
     Attributes
     ----------
     byte_count : int
-        Of both, after the last step of the loop.
+        Of these, after the last step of the loop.
     dropped_count : int
         Connections that were closed for their sum, or before their reply was read.
     """
@@ -55,12 +56,13 @@ class ConnectionLimit:
     def __init__(self, byte_limit: int) -> None:
         self.byte_limit = byte_limit
         self.byte_count = self.dropped_count = 0
-        self._reply_byte_counts = Counter[CallerKey]()
+        self._byte_counts = Counter[CallerKey]()
         self._checked = time.monotonic()
 
-    def check(self, caller_key: CallerKey) -> None:
-        """Raise OVERLOADED for a caller whose unread replies take half of the limit."""
-        check_share(self._reply_byte_counts[caller_key], self.byte_limit)
+    def check(self, caller_key: CallerKey, body_byte_count: int) -> None:
+        """Raise OVERLOADED for a caller with half of the limit, without this request's body."""
+        held = self._byte_counts[caller_key] - body_byte_count
+        check_share(held, self.byte_limit, "bodies of your requests, and replies to you")
 
     def enforce(self, channels: Collection[RestChannel]) -> None:
         """Close connections; called by the loop after each step."""
@@ -70,7 +72,7 @@ class ConnectionLimit:
         if now - self._checked >= _CHECK_SECONDS:
             self._checked = now
             for channel in channels:
-                if not (channel.requests or channel.will_close) and _is_timed_out(channel, now):
+                if not channel.will_close and _is_timed_out(channel, now):
                     channel.will_close = True
                     self.dropped_count += bool(channel.total_outbufs_len)
         self._count(channels)
@@ -80,12 +82,11 @@ class ConnectionLimit:
             _close_excess(channels)
 
     def _count(self, channels: Collection[RestChannel]) -> None:
-        replies = Counter[CallerKey]()
+        held = Counter[CallerKey]()
         for channel in channels:
-            if channel.total_outbufs_len:
-                replies[channel.caller_key] += channel.total_outbufs_len
-        self._reply_byte_counts = replies
-        self.byte_count = sum(channel.waiting_byte_count for channel in channels)
+            if byte_count := channel.waiting_byte_count:
+                held[channel.caller_key] += byte_count
+        self._byte_counts, self.byte_count = held, held.total()
 
     def _close_fullest(self, channels: Collection[RestChannel]) -> None:
         """Close connections whose bytes wait for their other side, until the limit is kept."""
@@ -97,7 +98,7 @@ class ConnectionLimit:
             most = held.most_common(1)[0][0]
             victim = min(
                 (c for c, byte_count in waiting.items() if byte_count and c.caller_key == most),
-                key=lambda channel: channel.last_active,
+                key=lambda channel: (bool(channel.requests), channel.last_active),
             )
             byte_count = waiting.pop(victim)
             LOG.warning("a connection with %d bytes that wait was closed to make room", byte_count)
@@ -107,11 +108,13 @@ class ConnectionLimit:
 
 
 def _is_timed_out(channel: RestChannel, now: float) -> bool:
+    reads_slowly = bool(channel.total_outbufs_len) and _is_slow(
+        now - channel.reply_start, channel.reply_byte_count
+    )
+    if channel.requests:  # its caller may wait for the work, and not read what is there
+        return reads_slowly
     sends_slowly = channel.request is not None and _is_slow(
         now - channel.request_start, channel.byte_count
-    )
-    reads_slowly = channel.total_outbufs_len and _is_slow(
-        now - channel.reply_start, channel.reply_byte_count
     )
     return sends_slowly or reads_slowly or now - channel.last_active > _IDLE_SECONDS
 

@@ -150,6 +150,8 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
     error_task_class = RefusalTask
     is_refused = False
     _lingering = False
+    _buffer: object = None
+    _buffer_byte_count = 0
 
     def __init__(
         self,
@@ -196,9 +198,11 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
 
     @property
     def waiting_byte_count(self) -> int:
-        """Bytes of a reply that is not read, and of a request that is still coming."""
+        """Bytes of a reply that is not read, of a request that is still coming, and of bodies."""
         coming = 0 if self.request is None else self.byte_count
-        return int(self.total_outbufs_len) + coming
+        # A copy: the thread that serves them takes them away.
+        bodies = sum(int(request.body_bytes_received) for request in [*self.requests])
+        return int(self.total_outbufs_len) + coming + bodies
 
     def refuse_late(self, now: float) -> None:
         """Refuse a request whose deadline passes before all of it has come; called by the loop."""
@@ -219,7 +223,20 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         if not self.total_outbufs_len:
             self.reply_start, self.reply_byte_count = time.monotonic(), 0
         self.reply_byte_count += len(data)
+        self._share_buffer()
+        self._buffer_byte_count += len(data)
         return int(super().write_soon(data))
+
+    def _share_buffer(self) -> None:
+        """Have a reply follow the one before it in its buffer, which goes to disk as it grows.
+
+        waitress begins another one for each reply, and so keeps many small ones in memory.
+        """
+        last = self.outbufs[-1]
+        if last is not self._buffer:
+            self._buffer, self._buffer_byte_count = last, 0
+        if last and self._buffer_byte_count < self.adj.outbuf_high_watermark:
+            self.current_outbuf_count = 0
 
     def _flush_some(self, do_close: bool = True) -> bool:
         has_sent = bool(super()._flush_some(do_close))
