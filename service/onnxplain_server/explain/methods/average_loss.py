@@ -49,9 +49,8 @@ def prepare(task: Task, options: Options) -> Job[Result]:
 
     def remarks(result: Result) -> tuple[Note, ...]:
         names = result.output_names
-        far = far_from_target(
-            options.comparison, actual, weights, result.total, names, predict=effects.outputs
-        )
+        compared = options.comparison, actual, weights, result.total, names
+        far = far_from_target(*compared, predict=effects.outputs, beside=beside)
         return (*result.notes, *far)
 
     return Job(

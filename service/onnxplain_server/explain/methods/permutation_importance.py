@@ -50,9 +50,8 @@ def prepare(task: Task, options: Options) -> Job[Result]:
 
     def remarks(result: Result) -> tuple[Note, ...]:
         losses, names = result.baseline_losses, result.output_names
-        far = far_from_target(
-            options.comparison, actual, weights, losses, names, predict=effects.outputs
-        )
+        compared = options.comparison, actual, weights, losses, names
+        far = far_from_target(*compared, predict=effects.outputs, beside=beside)
         return (*result.notes, *far)
 
     def run_sampled(of: SampledRows) -> Result:
