@@ -96,10 +96,9 @@ def far_from_target(
         return ()
     actual, weights = actual[is_used], weights[is_used] / weights.max()
     if comparison.is_ranking:
-        if predict is None or not isinstance(beside, Queries):
-            return ()
-        queries = beside.take(np.flatnonzero(is_used))
-        return _if_reversed(comparison, actual, predict()[is_used], weights, queries, losses, names)
+        order = beside.take(np.flatnonzero(is_used)) if beside else None
+        predicted = predict()[is_used] if predict else actual
+        return _if_reversed(comparison, actual, predicted, weights, order, losses, names)
     parts = _not_better(comparison, actual, weights, losses, names)
     if not parts:
         return ()
@@ -113,11 +112,13 @@ def _if_reversed(  # noqa: PLR0917 - all that a ranking depends on
     actual: Matrix,
     predicted: Matrix,
     weights: Vector,
-    queries: Queries,
+    queries: RowContext | None,
     scores: Vector,
     names: tuple[str, ...],
 ) -> tuple[Note, ...]:
     """Warn of outputs that order the rows of queries worse than at random, beyond chance."""
+    if not isinstance(queries, Queries):
+        return ()
     at_random = constant_losses(comparison, actual, weights, queries)
     parts = [
         _comparison_text(comparison.named_measure, name, own, other)
