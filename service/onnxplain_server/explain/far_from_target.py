@@ -65,11 +65,8 @@ def far_from_target(
     names: tuple[str, ...],
     *,
     predict: Callable[[], Matrix] | None = None,
-    beside: RowContext | None = None,
 ) -> tuple[Note, ...]:
     """Warn of outputs whose loss or score is no better than the best constant prediction's.
-
-    Of rankings, which have no unit, warn of outputs that order rows the other way round.
 
     Parameters
     ----------
@@ -82,23 +79,18 @@ def far_from_target(
         Of the losses.
     predict : callable () -> (n_rows, n_outputs), or None
         Returns the predictions, by which another score may show skill; None: not looked at.
-    beside : RowContext or None
-        Queries of these rows, if the loss is of a ranking.
 
     Returns
     -------
     tuple of Note
         Empty if losses are lower or infinite, or if the target is constant, as one class is; also
-        for losses that are expressions, whose best constant is not known.
+        for losses that are expressions, whose best constant is not known, and for rankings.
     """
     is_used = weights > 0
-    if comparison.loss_expression or (actual[is_used] == actual[is_used][:1]).all():
+    has_constant = not (comparison.loss_expression or comparison.is_ranking)
+    if not has_constant or (actual[is_used] == actual[is_used][:1]).all():
         return ()
     actual, weights = actual[is_used], weights[is_used] / weights.max()
-    if comparison.is_ranking:
-        order = beside.take(np.flatnonzero(is_used)) if beside else None
-        predicted = predict()[is_used] if predict else actual
-        return _if_reversed(comparison, actual, predicted, weights, order, losses, names)
     parts = _not_better(comparison, actual, weights, losses, names)
     if not parts:
         return ()
@@ -107,34 +99,45 @@ def far_from_target(
     return _unless_skilled(parts, comparison, actual, predict()[is_used], weights)
 
 
-def _if_reversed(  # noqa: PLR0917 - all that a ranking depends on
+def reversed_ranking(  # noqa: PLR0917 - all that a ranking depends on
     comparison: Comparison,
     actual: Matrix,
-    predicted: Matrix,
     weights: Vector,
-    queries: RowContext | None,
     scores: Vector,
     names: tuple[str, ...],
+    predict: Callable[[], Matrix],
+    beside: RowContext | None,
 ) -> tuple[Note, ...]:
-    """Warn of outputs that order the rows of queries worse than at random, beyond chance."""
-    if not isinstance(queries, Queries):
+    """Warn of outputs that order the rows of queries worse than at random, beyond chance.
+
+    Parameters
+    ----------
+    comparison, actual, weights, scores, names, predict
+        As of `far_from_target`.
+    beside : RowContext or None
+        Queries of these rows, if the score is of a ranking; there is no warning otherwise.
+    """
+    if not isinstance(beside, Queries):
         return ()
-    at_random = constant_losses(comparison, actual, weights, queries)
+    rows = np.flatnonzero(weights > 0)
+    actual, predicted, queries = actual[rows], predict()[rows], beside.take(rows)
+    at_random = constant_losses(comparison, actual, weights[rows], queries)
+    columns = zip(names, scores, at_random, actual.T, predicted.T, strict=True)
     parts = [
         _comparison_text(comparison.named_measure, name, own, other)
-        for name, own, other, y, p in zip(
-            names, scores, at_random, actual.T, predicted.T, strict=True
-        )
+        for name, own, other, y, p in columns
         if own < other and agreement(y, p, queries) < -_RANK_ERRORS
     ]
     if not parts:
         return ()
-    query_count = len(np.unique(queries.codes))
-    asked = f"{query_count:,} quer{'y' if query_count == 1 else 'ies'}"
-    message = (
-        f"On {len(actual):,} rows of {asked} the order is reversed: {_first(parts)}. {_REVERSED}"
-    )
+    start = f"On {len(rows):,} rows of {_queries(queries)} the order is reversed"
+    message = f"{start}: {_first(parts)}. {_REVERSED}"
     return (Note(InputWarning.REVERSED_RANKING, message),)
+
+
+def _queries(queries: Queries) -> str:
+    count = len(np.unique(queries.codes))
+    return f"{count:,} quer{'y' if count == 1 else 'ies'}"
 
 
 def _unless_skilled(
