@@ -19,7 +19,7 @@ PATTERN = (
     r"(?P<some> that has a curve)?)?: (?P<list>.+)\."
 )
 _MOST = 3
-_AGAINST = 0.05
+_AGAINST = 0.1
 
 
 def lead(found: Match, answer: ExplainResponse) -> bool:

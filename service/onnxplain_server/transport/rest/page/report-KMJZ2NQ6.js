@@ -92,7 +92,7 @@ aside ul { margin: 0; padding-left: 1.2rem; }
 code { color: var(--quiet); font-size: 0.85em; }
 
 /* A figure without a neighbour fills its row. */
-.figures { display: flex; flex-wrap: wrap; align-items: flex-start; gap: 1.25rem; }
+.figures { display: flex; flex-wrap: wrap; gap: 1.25rem; }
 figure {
   flex: 1 1 min(100%, 35rem);
   min-width: 0;
@@ -107,7 +107,7 @@ figure.own-size { flex: 0 1 auto; max-width: 100%; }
 /* Two names, to win over the style that the drawing brings. */
 figure .plot { display: block; min-height: 4rem; color: #202124; overflow-x: auto; }
 .vega-bindings { padding: 0 1rem 0.5rem; font: 0.875rem/1.5 system-ui, "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif; }
-.vega-bindings label { margin-right: 0.75rem; }
+.vega-bindings label { display: inline-block; max-width: 100%; margin-right: 0.75rem; }
 .hint { margin: 0; padding: 0 1rem 0.75rem; color: #5f6368; font-size: 0.875rem; }
 figcaption { padding: 0 1rem 0.75rem; max-width: 40rem; color: #5f6368; font-size: 0.875rem; }
 /* The drawing says the same in its title; who cannot see it still hears the caption. */
