@@ -3,13 +3,15 @@
     make report-pictures
 
 writes one picture for each method: the beginning of its report for each of the three models, on a
-wide screen, on one of 500 pixels, and printed. Needs chromium and pdftoppm.
+wide screen, on one of 500 pixels, and printed; and one for the overview of each model, on screens
+of three widths. Needs chromium and pdftoppm.
 """
 
 from __future__ import annotations
 
 import gzip
 import html
+import json
 import subprocess
 import sys
 import tempfile
@@ -27,9 +29,13 @@ from onnxplain_server.report import page
 ROOT = Path(__file__).parents[1]
 WIDE, NARROW, PAPER = 1400, 500, 794
 """Widths in pixels; an A4 page has 794 at 96 dots per inch."""
+SCREENS = (WIDE, 800, 400)
+NARROWEST = 500
+"""Pixels of the narrowest window that Chromium opens; narrower pages stand in a frame."""
 
 _SHOWN = 1500  # pixels of a report that a picture shows
 _SCALE = 0.34
+_OVERVIEW_SHOWN, _OVERVIEW_SCALE = 1100, 0.6
 _GAP = 24
 _ONE_PAGE_DPI = 96
 
@@ -121,6 +127,16 @@ def answer(client: onnxplain.Client, task: Task, asked: list[Any]) -> ExplainRes
     return message
 
 
+def framed(document: str, width: int, height: int = 1000) -> str:
+    """Put a page into a frame of a width."""
+    text = json.dumps(document).replace("<", "\\u003c")
+    return (
+        f'<!doctype html><body style="margin: 0"><iframe style="border: 0; width: {width}px; '
+        f'height: {height}px"></iframe><script>document.querySelector("iframe").srcdoc = {text}'
+        "</script></body>"
+    )
+
+
 def screenshot(source: Path, target: Path, width: int, height: int) -> None:
     """Write the beginning of a page as PNG."""
     _chromium(source, f"--window-size={width},{height}", f"--screenshot={target}")
@@ -185,6 +201,26 @@ def _pictures(answered: ExplainResponse, folder: Path, stem: str) -> dict[str, P
     return found
 
 
+def overview(answered: ExplainResponse, target: Path, folder: Path) -> None:
+    """Write the beginning of an overview's report on screens of three widths, side by side."""
+    images = []
+    for width in SCREENS:
+        source, taken = folder / "overview.html", folder / f"overview-{width}.png"
+        text = page.of_response(answered)
+        shown = text if width >= NARROWEST else framed(text, width, _OVERVIEW_SHOWN)
+        source.write_text(shown, encoding="utf-8")
+        screenshot(source, taken, max(width, NARROWEST), _OVERVIEW_SHOWN)
+        images.append(
+            f'<div style="width:{round(width * _OVERVIEW_SCALE)}px;overflow:hidden">'
+            f'<img style="zoom:{_OVERVIEW_SCALE}" src="{taken.as_uri()}"></div>'
+        )
+    style = f"body{{margin:{_GAP}px;background:#c8ccd2;display:flex;gap:{_GAP}px}}"
+    sheet = folder / "sheet.html"
+    sheet.write_text(f"<style>{style}</style>{''.join(images)}", encoding="utf-8")
+    width = round(sum(SCREENS) * _OVERVIEW_SCALE) + 4 * _GAP
+    screenshot(sheet, target, width, round(_OVERVIEW_SHOWN * _OVERVIEW_SCALE) + 2 * _GAP)
+
+
 def main() -> None:
     """Write the pictures into the folder of the command line."""
     target = Path(sys.argv[1])
@@ -192,6 +228,9 @@ def main() -> None:
     by_task = {name: (task, methods(task)) for name, task in tasks().items()}
     with onnxplain.local() as client, tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
+        for name, (task, _) in by_task.items():
+            stem = name.replace(" ", "-")
+            overview(answer(client, task, []), target / f"overview-{stem}.png", folder)
         for method in next(iter(by_task.values()))[1]:
             parts = {
                 name: _pictures(answer(client, task, asked[method]), folder, name.replace(" ", "-"))

@@ -237,7 +237,7 @@ def test_predictions_far_from_the_target_are_told(ask: Ask, engine: str, method:
     assert not warning(ask(model, columns, **question), "FAR_FROM_TARGET")
     message = warning(ask(model, negated, **question), "FAR_FROM_TARGET")
     assert "On 200 rows the model is no better than a constant prediction" in message
-    assert f"of the constant {np.var(columns['y']):.4g} (R² = -" in message
+    assert f"of the best constant {np.var(columns['y']):.3g} (R² = −" in message
 
 
 def test_groups_are_compared_together(ask: Ask) -> None:
@@ -280,8 +280,18 @@ def test_classes_are_compared_together_and_infinite_losses_not() -> None:
     assert not far_from_target(comparison, actual, ones, limits * [0.9, 0.9, 1.05], names)
     (note,) = far_from_target(comparison, actual, ones, limits * 1.1, names)
     assert "all classes" in note.message
-    assert "R² = -0.1" in note.message
+    assert "R² = −0.1)" in note.message
     assert not far_from_target(comparison, actual, ones, np.full(3, np.inf), names)
+
+
+def test_numbers_of_a_warning_are_told_apart_and_name_the_quantile() -> None:
+    actual = np.arange(9.0)[:, None]
+    comparison = Comparison(loss=Loss.PINBALL, parameters=LossParameters(quantile=0.125))
+    limit = comparison.average(actual, np.full_like(actual, 1.0), np.ones(9))
+
+    (note,) = far_from_target(comparison, actual, np.ones(9), limit + 1e-5, ("y",))
+
+    assert "PINBALL (quantile 0.125) of y 0.48612, of the best constant 0.48611. " in note.message
 
 
 def test_wide_tables_are_listed_in_part(make) -> None:

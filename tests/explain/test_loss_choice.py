@@ -274,7 +274,9 @@ def test_a_group_of_one_class_has_no_area(client) -> None:
     assert np.isnan(by_group["ones"])
     assert 0 <= by_group["mixed"] <= 1
     [warning] = [w for w in answer.warnings if w.code == "UNDEFINED_SCORE"]
+    assert "AUC is NaN for" in warning.message
     assert "in the group ones" in warning.message
+    assert warning.message.endswith("it is not defined for rows which are all of one class.")
 
 
 def test_rows_of_one_class_have_no_importance_by_area(client) -> None:

@@ -66,7 +66,9 @@ def test_a_ranker_is_scored_query_by_query(client) -> None:
     assert result.constant_losses == pytest.approx([at_random])
     falls = {one.features[0]: one.values[0] for one in answer.permutation_importance.importances}
     assert falls["a"] > 0.2 > falls["b"]
-    assert "NDCG (first 3)" in " ".join(answer.summary)
+    own = f"NDCG (first 3) of y is {result.losses[0].values[0]:.3g}"
+    assert f"{own}, of a random order {at_random:.3g}." in answer.summary
+    assert answer.message.key_figures[0].comparison == f"a random order: {at_random:.3g}"
     assert "fall of the pairwise accuracy" in " ".join(answer.summary)
     assert not [w for w in answer.warnings if w.code == "FAR_FROM_TARGET"]
 
@@ -76,6 +78,22 @@ def test_a_ranker_is_not_called_as_bad_as_a_constant(client) -> None:
 
     assert "constant prediction" not in warning.message
     assert "of a ranking, NDCG or PAIRWISE_ACCURACY" in warning.message
+
+
+@pytest.mark.parametrize("loss", ["NDCG", "PAIRWISE_ACCURACY"])
+@pytest.mark.parametrize("method", [AverageLoss, PermutationImportance])
+def test_a_reversed_order_is_told_as_such(client, method, loss: str) -> None:
+    """Places are the true values, of which 1 is the best."""
+
+    def told(**columns: Any) -> list[Any]:
+        answer = asked(client, method(loss=loss, query_column="query"), columns=columns)
+        return [w.message for w in answer.warnings if w.code == "REVERSED_RANKING"]
+
+    [message] = told(y=4 - TABLE["y"])
+    assert message.startswith(f"On 180 rows of 30 queries the order is reversed: {loss} of y 0.")
+    assert "of a random order 0." in message
+    assert not told()
+    assert not told(y=RNG.permutation(TABLE["y"]))
 
 
 def test_a_draw_takes_whole_queries(client) -> None:
@@ -102,11 +120,24 @@ def test_a_draw_takes_whole_queries(client) -> None:
         (AverageLoss(loss="NDCG", one_hot_target=True), {"columns": {"y": [0, 1] * 90}}, "AUC"),
         (AverageLoss(query_column="query"), {"weight_column": "w"}, "different weights"),
         (AverageLoss(query_column="gaps"), {}, "query column 'gaps' has no value in"),
+        (AverageLoss(query_column="blanks"), {}, "query column 'blanks' has no value in row 7 "),
+        (
+            PermutationImportance(loss="NDCG"),
+            {"columns": {"y": [0.0] * 180}},
+            "NDCG is not defined for 'y' on the rows used, whose true values are all 0",
+        ),
+        (
+            PermutationImportance(loss="PAIRWISE_ACCURACY"),
+            {"columns": {"y": [2.0] * 180}},
+            "PAIRWISE_ACCURACY is not defined for 'y' on the rows used, which have one true value",
+        ),
     ],
 )
 def test_what_is_no_ranking_is_refused(client, method, request_, words: str) -> None:
     gaps = np.where(np.arange(len(X)) == 5, np.nan, 1.0)
-    columns = {"w": np.arange(1.0, len(X) + 1), "gaps": gaps} | request_.get("columns", {})
+    blanks = ["" if row == 7 else "q" for row in range(len(X))]
+    columns = {"w": np.arange(1.0, len(X) + 1), "gaps": gaps, "blanks": blanks}
+    columns |= request_.get("columns", {})
     with pytest.raises(onnxplain.ExplainError, match=words):
         asked(client, method, **{**request_, "columns": columns})
 

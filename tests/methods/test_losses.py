@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.methods.losses import SCORES, Loss, row_losses
+from onnxplain_server.methods.losses import SCORES, Loss, are_perfect, row_losses
 
 LOG2 = np.log(2)
 INF = float("inf")
@@ -40,6 +40,30 @@ def losses(loss: Loss, actual, predicted):
 )
 def test_losses_worked_by_hand(loss: Loss, actual, predicted, expected) -> None:
     assert np.ravel(losses(loss, actual, predicted)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("loss", "value", "constant", "is_perfect"),
+    [
+        (Loss.SQUARED_ERROR, 0.0, 3.0, True),
+        (Loss.SQUARED_ERROR, 1e-14, 2e-14, False),
+        (Loss.SQUARED_ERROR, 1e-9, 1e4, True),
+        (Loss.SQUARED_ERROR, 1e-9, INF, False),
+        (Loss.SQUARED_ERROR, 1e-300, None, False),
+        (Loss.AUC, 1 - 2**-53, 0.5, True),
+        (Loss.AUC, 1 - 2**-53, None, True),
+        (Loss.AUC, 0.9999999, 0.5, False),
+        (Loss.NDCG, 1.0, 0.9, True),
+        (Loss.ACCURACY, 0.9999999, 0.9999998, False),
+        ("abs(y - p)", 0.0, None, False),
+    ],
+)
+def test_a_perfect_loss_is_told_by_its_size_beside_the_constants(
+    loss: Loss | str, value: float, constant: float | None, is_perfect: bool
+) -> None:
+    constants = np.array([] if constant is None else [constant])
+
+    assert are_perfect(loss, np.array([value]), constants).tolist() == [is_perfect]
 
 
 def test_the_loss_of_several_classes_worked_by_hand() -> None:

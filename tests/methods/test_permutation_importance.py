@@ -164,9 +164,11 @@ def test_normalised_values_are_shares_of_the_loss_before(make) -> None:
     assert (plain.normalize, shares.normalize) == (False, True)
 
 
-def test_shares_of_a_loss_of_zero_are_refused(make) -> None:
-    with pytest.raises(ExplainError, match="which is 0; leave normalize out") as refused:
-        measure(make, normalize=True)
+@pytest.mark.parametrize(("shift", "size"), [(0.0, "0"), (1e-9, "almost 0")])
+def test_shares_of_a_loss_of_zero_are_refused(make, shift: float, size: str) -> None:
+    off = {**COLUMNS, "y": COLUMNS["y"] + shift}
+    with pytest.raises(ExplainError, match=f"which is {size}; leave normalize out") as refused:
+        measure(make, columns=off, normalize=True)
 
     assert (refused.value.reason, refused.value.field) == (Reason.INVALID_OPTION, "normalize")
 

@@ -9,9 +9,6 @@ from examples import reports
 
 CHECK = (Path(__file__).parent / "check.js").read_text()
 
-_NARROWEST = 500
-"""Pixels of the narrowest window that Chromium opens; narrower pages stand in a frame."""
-
 
 def problems(source: Path, target: Path, width: int) -> tuple[int, list[str]]:
     """Return the number of figures, and what is wrong with them.
@@ -26,7 +23,7 @@ def problems(source: Path, target: Path, width: int) -> tuple[int, list[str]]:
         Pixels of the screen.
     """
     html = checked(source.read_text())
-    target.write_text(html if width >= _NARROWEST else framed(html, width))
+    target.write_text(html if width >= reports.NARROWEST else reports.framed(html, width))
     found = re.search(r'<pre id="told">(.*?)</pre>', reports.document(target, width), re.DOTALL)
     assert found, "not all plots were drawn"
     answer = json.loads(unescape(found[1]))
@@ -38,13 +35,3 @@ def checked(html: str) -> str:
     without_policy = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", html)
     head, _, tail = without_policy.rpartition("</body>")  # the library has others
     return f"{head}<script>{CHECK}</script></body>{tail}"
-
-
-def framed(html: str, width: int) -> str:
-    """Put a page into a frame of a width."""
-    text = json.dumps(html).replace("<", "\\u003c")
-    return (
-        f'<!doctype html><body style="margin: 0"><iframe style="border: 0; width: {width}px; '
-        f'height: 1000px"></iframe><script>document.querySelector("iframe").srcdoc = {text}'
-        "</script></body>"
-    )

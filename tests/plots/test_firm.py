@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -81,6 +82,27 @@ def test_the_ranking_is_by_size_and_keeps_signs() -> None:
     assert "b is strongest at 2" in plot.description
     assert "▼ it falls; without a sign" in subtitle(plot)
     assert "Without intervals" in subtitle(plot)
+
+
+@pytest.mark.parametrize(
+    ("rise", "levels", "label"),
+    [
+        (1, (0.0, 1.0), "age > 30"),
+        (-1, (0.0, 1.0), "not (age > 30)"),
+        (1, ("no", "yes"), "“age > 30” = yes"),
+    ],
+)
+def test_a_comparison_is_no_value_of_its_own(
+    rise: int, levels: tuple[Any, ...], label: str
+) -> None:
+    held = importance("age > 30", [1], levels=levels)
+    expected = np.array([[0.0], [1.0]]) * rise
+    curve = replace(held.curve, expected=expected)
+    held = replace(held, estimator=Estimator.TWO_VALUED, curve=curve)
+
+    plot = named(drawn(result(held, importance("b", [0.5]))), "firm")
+
+    assert plot.vega_lite["encoding"]["y"]["sort"][0] == label
 
 
 def test_intervals_lie_over_the_bars() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnxplain_server.methods.losses import Loss, LossAt
+from onnxplain_server.methods.losses import Loss, LossAt, Measure
 from onnxplain_server.methods.permutation_importance import PermutedLoss, Result
 from onnxplain_server.plots.elements.chart import Plot
 from onnxplain_server.plots.permutation_importance import plots
@@ -81,10 +81,14 @@ def test_features_shuffled_together_are_one_bar() -> None:
             LossAt(Loss.PINBALL, 0.9),
             "mean pinball loss (quantile 0.9) after shuffling (units of price)",
         ),
+        (
+            LossAt(Loss.PINBALL, 0.9999999),
+            "mean pinball loss (quantile 0.9999999) after shuffling (units of price)",
+        ),
         (Loss.MAPE, "mean absolute percentage error after shuffling (share of the true value)"),
     ],
 )
-def test_the_axis_names_the_loss_and_its_unit(loss: Loss | str, words: str) -> None:
+def test_the_axis_names_the_loss_and_its_unit(loss: Measure, words: str) -> None:
     assert axis_title(drawn(("a", 1.0, 0.1), loss=loss)) == f"Increase of the {words}"
 
 
@@ -95,9 +99,14 @@ def test_the_axis_names_the_loss_and_its_unit(loss: Loss | str, words: str) -> N
         (Loss.ACCURACY, "accuracy after shuffling (share of rows)"),
         (Loss.BALANCED_ACCURACY, "balanced accuracy after shuffling (share of rows)"),
         (Loss.F1, "F1 score after shuffling (no unit)"),
+        (LossAt(Loss.F1, -2.5), "F1 score (threshold −2.5) after shuffling (no unit)"),
+        (
+            LossAt(Loss.NDCG, 1_000_000),
+            "NDCG (first 1,000,000) after shuffling (share of the best order's gain)",
+        ),
     ],
 )
-def test_the_axis_says_that_a_score_falls(score: Loss, words: str) -> None:
+def test_the_axis_says_that_a_score_falls(score: Loss | LossAt, words: str) -> None:
     assert axis_title(drawn(("a", 1.0, 0.1), loss=score)) == f"Fall of the {words}"
 
 

@@ -115,14 +115,21 @@ def test_every_method_says_what_it_answers_and_when_not_to_rely_on_it(
 
 def test_a_long_list_of_columns_is_folded(answer: pb.ExplainResponse) -> None:
     columns = ", ".join(f"{place} 'feature_{place}'" for place in range(1, 13))
-    for message in (f"Taken in their order: {columns}.", "Taken in their order: 1 'a'."):
+    sentence = "The model is no better: R² of y 0, of the constant 0. Its columns are swapped. " * 3
+    for message in (
+        f"In the model's order: {columns}. Name them.",
+        "Taken in their order: 1 'a', 2 'b'.",
+        sentence,
+    ):
         answer.warnings.add(code="COLUMNS_BY_POSITION", message=message)
 
-    folded = re.findall(r"<li><details><summary>(.*?)</summary>(.*?)<", page.of_response(answer))
+    html = page.of_response(answer)
 
-    assert [(head, items.count("feature_")) for head, items in folded] == [
-        ("Taken in their order:", 12)
+    folded = re.findall(r"<li><details><summary>(.*?)</summary>(.*?)</details> (.*?) <", html)
+    assert [(head, items.count("feature_"), rest) for head, items, rest in folded] == [
+        ("In the model&#39;s order:", 12, "Name them.")
     ]
+    assert f"<li>{sentence}" in html
 
 
 def test_no_heading_stands_twice(every_answer: pb.ExplainResponse) -> None:

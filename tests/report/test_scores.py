@@ -28,32 +28,37 @@ def cells(html: str) -> list[str]:
     return re.findall(r'<td data-title="score[^>]*>([^<]*)<', html)
 
 
-def test_a_score_below_1_is_told_as_1_nowhere() -> None:
-    answer = score("AUC", 0.99982)
+@pytest.mark.parametrize(("value", "text"), [(0.99982, "0.9998"), (0.9999999, "almost 1")])
+def test_a_score_below_1_is_told_as_1_nowhere(value: float, text: str) -> None:
+    answer = score("AUC", value)
 
-    assert summary.of_answer(answer)[0].startswith("Area under the ROC curve of yes is 0.9998, ")
-    assert [figure.value for figure in key_figures.of_answer(answer)] == ["0.9998", "40"]
-    assert cells(page.of_response(answer)) == ["0.9998"]
-    assert " 0.9998 " in tables.of_response(answer, to_terminal=False)
+    assert summary.of_answer(answer)[0].startswith(f"Area under the ROC curve of yes is {text}, ")
+    assert [figure.value for figure in key_figures.of_answer(answer)] == [text, "40"]
+    assert cells(page.of_response(answer)) == [text]
+    assert f" {text} " in tables.of_response(answer, to_terminal=False)
     assert CAUTION not in " ".join(summary.of_answer(answer))
 
 
 @pytest.mark.parametrize(
-    ("loss", "value", "is_perfect"),
+    ("loss", "value", "constant", "is_perfect"),
     [
-        ("AUC", 1.0, True),
-        ("ACCURACY", 1.0, True),
-        ("ACCURACY", 1 - 2**-53, True),
-        ("ACCURACY", 0.999, False),
-        ("LOGLOSS", 0.0, True),
-        ("LOGLOSS", 1.0, False),
-        ("SQUARED_ERROR", 1e-9, False),
+        ("AUC", 1.0, 0.5, True),
+        ("ACCURACY", 1.0, 0.5, True),
+        ("ACCURACY", 1 - 2**-53, 0.5, True),
+        ("ACCURACY", 0.999, 0.5, False),
+        ("AUC", 0.9999999, 0.5, False),
+        ("NDCG", 1.0, 0.7, True),
+        ("LOGLOSS", 0.0, 0.5, True),
+        ("LOGLOSS", 1.0, 0.5, False),
+        ("SQUARED_ERROR", 1e-9, 0.5, False),
+        ("SQUARED_ERROR", 1e-14, 2e-14, False),
+        ("SQUARED_ERROR", 1e-9, 1e4, True),
     ],
 )
 def test_a_perfect_score_is_told_as_one_that_training_rows_have_too(
-    loss: str, value: float, is_perfect: bool
+    loss: str, value: float, constant: float, is_perfect: bool
 ) -> None:
-    answer = score(loss, value)
+    answer = score(loss, value, constant)
     answer.explanations.append(answer.explanations[0])
 
     told = [text for text in summary.of_answer(answer) if text.startswith(CAUTION)]
@@ -64,6 +69,31 @@ def test_a_perfect_score_is_told_as_one_that_training_rows_have_too(
         for figure in key_figures.of_answer(answer)
         if figure.name not in {"R²", "Rows"}
     )
+    r_squared = [f.value for f in key_figures.of_answer(answer) if f.name == "R²"]
+    assert all((text == "1") == is_perfect for text in r_squared)
+
+
+def test_one_perfect_output_of_several_is_told() -> None:
+    answer = score("AUC", 1.0)
+    own = answer.explanations[0].average_loss
+    own.output_names.append("no")
+    own.losses[0].values.append(0.9)
+    own.constant_losses.append(0.5)
+
+    assert "perfect" in key_figures.of_answer(answer)[0].comparison
+    assert "perfect" not in key_figures.of_answer(answer)[1].comparison
+    assert CAUTION in " ".join(summary.of_answer(answer))
+
+
+def test_names_of_scores_tell_thresholds_that_are_not_one_half() -> None:
+    answer = score("ACCURACY", 0.9)
+    answer.explanations.append(answer.explanations[0])
+    for explanation, threshold in zip(answer.explanations, (0.5, 0.25), strict=True):
+        explanation.options.average_loss.threshold = threshold
+
+    names = [figure.name for figure in key_figures.of_answer(answer)]
+    assert names == ["Accuracy", "Accuracy (threshold 0.25)", "Rows"]
+    assert summary.of_answer(answer)[1].startswith("Accuracy (threshold 0.25) of yes is 0.9")
 
 
 @pytest.mark.parametrize("code", ["LABELS_ONLY", "INFINITE_LOSS"])

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from google.protobuf import json_format
@@ -388,13 +389,25 @@ def test_the_second_sentence_names_the_leading_features_and_how_predictions_go(
     importances = shuffled(("b", 1.0, 0.1), ("a", 2.0, 0.1), ("c", 0.5, 0.1), ("d", 0.4, 0.0))
     noise = shuffled(("a", 2.0, 0.1), ("b", 0.1, 0.1))
 
-    def second(*explanations: pb.Explanation) -> str:
+    def second(*explanations: pb.Explanation, **others: Any) -> str:
         model = {"output_names": ["y"]}
-        return summary.of_answer(pb.ExplainResponse(explanations=explanations, model=model))[1]
+        answer = pb.ExplainResponse(explanations=explanations, model=model, **others)
+        answer.explanations[0].rows.used_row_count = 9
+        return summary.of_answer(answer)[1]
 
     head = "Leading features by shuffling, and the average prediction of y along each: "
     assert second(importances, curves) == f"{head}a ({way}), b (highest at red, lowest at blue), c."
     assert second(noise, curves) == f"{head}a ({way})."
+    text = shuffled(("c", 2.0, 0.1), ("a, b (c)", 1.0, 0.1), ("b", 0.5, 0.1))
+    own = "c, “a, b (c)”, b (highest at red, lowest at blue)."
+    assert second(text, curves) == f"{head}{own}"
+    texts_alone = [{"code": "SINGLE_TEXTS", "message": "Most rows have texts."}]
+    assert second(text, curves, warnings=texts_alone) == (
+        f"{head.removesuffix(': ')} that has a curve: {own}"
+    )
+    assert second(shuffled(("c", 2.0, 0.1)), warnings=texts_alone) == (
+        "Leading features by shuffling: c."
+    )
     assert not second(curves).startswith("Leading")
 
 

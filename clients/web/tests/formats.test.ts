@@ -18,6 +18,7 @@ test("a number has four digits that count", () => {
     0.99982,
     -0.99997,
     1 - 1e-9,
+    1 - 1e-13,
   ];
   const expected = [
     "0",
@@ -32,6 +33,7 @@ test("a number has four digits that count", () => {
     "0.9998",
     "−0.99997",
     "almost 1",
+    "1",
   ];
   assert.deepEqual(shown.map(number), expected);
 });

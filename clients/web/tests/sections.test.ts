@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Explanation, v1 } from "onnxplain/rest";
-import { doubtsOf, headAndList, remarksOf } from "../src/common/warnings";
+import { aroundList, doubtsOf, remarksOf } from "../src/common/warnings";
 import { isNumber, sectionsOf } from "../src/explore/sections";
 
 function loss(outputNames: string[], groups: string[]): Explanation {
@@ -39,10 +39,12 @@ test("warnings that tell how an answer was made, or what was found, are no doubt
   assert.deepEqual(remarksOf(all), [{ kind: HOW_IT_WAS_MADE }]);
 });
 
-test("a long list behind a colon is folded, and a short one is not", () => {
+test("a long list behind a colon is folded, and no sentence is", () => {
   const columns = Array.from({ length: 40 }, (_, place) => `${place} 'x${place}'`).join(", ");
-  assert.deepEqual(headAndList(`In their order: ${columns}.`), ["In their order:", `${columns}.`]);
-  for (const text of ["In their order: 1 'a'.", columns]) {
-    assert.deepEqual(headAndList(text), [text, ""]);
+  const all = `In the model's order: ${columns}. Name them.`;
+  assert.deepEqual(aroundList(all), ["In the model's order:", columns, "Name them."]);
+  const sentence = "The model is no better: R² of y 0, of the constant 0. ".repeat(9);
+  for (const text of ["In their order: 1 'a', 2 'b'.", columns, sentence]) {
+    assert.deepEqual(aroundList(text), [text, "", ""]);
   }
 });

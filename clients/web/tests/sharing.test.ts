@@ -7,7 +7,7 @@ import type { Answer } from "../src/common/runs";
 import { picked } from "../src/explore/links";
 import { type Asked, programOf } from "../src/explore/programs";
 import { cardOf } from "../src/share/card";
-import { type Contents, contentsOf, slim, withPictures } from "../src/share/contents";
+import { type Contents, contentsOf, keyFiguresOf, slim, withPictures } from "../src/share/contents";
 import { LARGEST, reportOf, roomOf } from "../src/share/report";
 
 const HOSTILE = `</title></script><script>x</script><img src=x onerror="y">'`;
@@ -48,7 +48,7 @@ test("a report has nothing of what is in names but their text", () => {
   assert.match(report, /&lt;script&gt;x/);
 });
 
-const TOLD = ["m.onnx predicts y.", "a_b moves it most."];
+const TOLD = ["m.onnx predicts y.", "It is a tree.", "a_b leads.", "a_b moves it most."];
 
 function told(...summaries: readonly (readonly string[])[]): Answer[] {
   const found = (summary: readonly string[]) => ({ all: [], warnings: [], message: { summary } });
@@ -59,14 +59,42 @@ test("the sentences of the answers stand first in a report and in a card, each o
   const answers = told(TOLD, [TOLD[0] ?? "", "a_b does most harm."]);
   const report = reportOf(contentsOf("m", "my notes", answers));
   const header = report.slice(report.indexOf("<header>"), report.indexOf("</header>"));
-  assert.match(header, /<p class="found"><bdi>m.onnx predicts y\.</);
-  assert.deepEqual(
-    [...header.matchAll(/<li><bdi>([^<]*)</g)].map(([, sentence]) => sentence),
-    ["a_b moves it most.", "a_b does most harm."],
-  );
+  const inside = (tag: string) =>
+    [...header.matchAll(new RegExp(`<${tag}><bdi>([^<]*)<`, "g"))].map(([, text]) => text);
+  assert.deepEqual(inside('p class="found"'), TOLD.slice(0, 3));
+  assert.deepEqual(inside("li"), ["a_b moves it most.", "a_b does most harm."]);
   const card = cardOf("m", "", answers);
-  assert.match(card, /^## m\.?\n\n- m\.onnx predicts y\.\n- a\\_b moves it most\.\n- a\\_b does/);
+  assert.match(card, /^## m\.?\n\n- m\.onnx predicts y\.\n- It is a tree\.\n- a\\_b leads\./);
   assert.doesNotMatch(reportOf(contentsOf("m", "", told([]))), /<p class="found">/);
+});
+
+function measured(counts: readonly number[], ...figures: readonly string[][]): Answer {
+  const keyFigures = figures.map(([name, value, comparison = ""]) => {
+    return { name, value, unit: "", comparison };
+  });
+  const all = counts.map((usedRowCount) => ({ message: { rows: { usedRowCount } } }));
+  return { methods: [], found: { all, warnings: [], message: { keyFigures } } } as never;
+}
+
+test("figures of several answers are those of one: each once, and the rows of all last", () => {
+  const first = measured([500], ["Accuracy", "0.9"], ["Accuracy", "0.8"], ["Rows", "500"]);
+  const second = measured([16281, 5000], ["Accuracy", "0.9"], ["AUC", "0.7"], ["Rows", "16,281"]);
+  const told = (answers: Answer[]) => keyFiguresOf(answers).map((each) => Object.values(each));
+  assert.deepEqual(told([first, second, measured([7])]), [
+    ["Accuracy", "0.9", "", ""],
+    ["Accuracy", "0.8", "", ""],
+    ["AUC", "0.7", "", ""],
+    ["Rows", "16,281", "", "500 in some parts"],
+  ]);
+  assert.deepEqual(told([first]).at(-1), ["Rows", "500", "", ""]);
+  assert.deepEqual(told([measured([7])]), []);
+});
+
+test("figures beyond those of a page are counted", () => {
+  const many = Array.from({ length: 10 }, (_, place) => ["Accuracy", `${place}`]);
+  const report = reportOf({ ...CONTENTS, keyFigures: keyFiguresOf([measured([], ...many)]) });
+  assert.equal(report.match(/<dt>/g)?.length, 8);
+  assert.match(report, /2 more key figures stand in the last section\./);
 });
 
 test("a report loads nothing, and tells what it leaves out", () => {

@@ -1,4 +1,4 @@
-"""Warning that a model's loss or score is no better than that of the best constant prediction.
+"""Warnings that a loss is no better than the best constant's, or that a ranking is reversed.
 
 Accuracy ties with a constant wherever one class is frequent, so that a single loss or score does
 not show that a model has learned nothing.
@@ -13,15 +13,27 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.core.model import Note
+from onnxplain_server.core.number_texts import between_zero_and_one
 from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.methods.comparison import (
     Comparison,
+    RowContext,
     constant_losses,
     weighted_quantiles,
 )
-from onnxplain_server.methods.losses import Loss, LossParameters
+from onnxplain_server.methods.losses import (
+    Loss,
+    LossAt,
+    LossParameters,
+    Measure,
+    plain_loss,
+)
+from onnxplain_server.methods.ranking.queries import Queries
+from onnxplain_server.methods.ranking.scores import agreement
 from onnxplain_server.methods.scores import score
+from onnxplain_server.plots.elements import loss_names
+from onnxplain_server.plots.elements.number_formats import share_format, spell_apart, spell_beside
 
 _AREA_ERRORS = 2.0
 """Standard errors by which an area under the ROC curve of one class is above one half."""
@@ -31,7 +43,14 @@ _CAUSES = (
 )
 
 _RANK_ERRORS = 3.0
-"""Standard errors by which a rank correlation is above 0."""
+"""Standard errors by which a rank correlation is above 0, or below."""
+_LISTED = 3
+"""Most outputs that a warning tells of."""
+_REVERSED = (
+    "Rows of larger predictions have smaller true values, as where 1 is the best place, or where "
+    "the model predicts a distance. Turn the target round, or explain minus the prediction, by "
+    "an expression in prediction."
+)
 _ORDER_CURES = (
     "Of a quantile, set loss to PINBALL with its quantile; of a ranking, NDCG or "
     "PAIRWISE_ACCURACY; otherwise check units and columns."
@@ -80,6 +99,47 @@ def far_from_target(
     return _unless_skilled(parts, comparison, actual, predict()[is_used], weights)
 
 
+def reversed_ranking(  # noqa: PLR0917 - all that a ranking depends on
+    comparison: Comparison,
+    actual: Matrix,
+    weights: Vector,
+    scores: Vector,
+    names: tuple[str, ...],
+    predict: Callable[[], Matrix],
+    beside: RowContext | None,
+) -> tuple[Note, ...]:
+    """Warn of outputs that order the rows of queries worse than at random, beyond chance.
+
+    Parameters
+    ----------
+    comparison, actual, weights, scores, names, predict
+        As of `far_from_target`.
+    beside : RowContext or None
+        Queries of these rows, if the score is of a ranking; there is no warning otherwise.
+    """
+    if not isinstance(beside, Queries):
+        return ()
+    rows = np.flatnonzero(weights > 0)
+    actual, predicted, queries = actual[rows], predict()[rows], beside.take(rows)
+    at_random = constant_losses(comparison, actual, weights[rows], queries)
+    columns = zip(names, scores, at_random, actual.T, predicted.T, strict=True)
+    parts = [
+        _comparison_text(comparison.named_measure, name, own, other)
+        for name, own, other, y, p in columns
+        if own < other and agreement(y, p, queries) < -_RANK_ERRORS
+    ]
+    if not parts:
+        return ()
+    start = f"On {len(rows):,} rows of {_queries(queries)} the order is reversed"
+    message = f"{start}: {_first(parts)}. {_REVERSED}"
+    return (Note(InputWarning.REVERSED_RANKING, message),)
+
+
+def _queries(queries: Queries) -> str:
+    count = len(np.unique(queries.codes))
+    return f"{count:,} quer{'y' if count == 1 else 'ies'}"
+
+
 def _unless_skilled(
     parts: Sequence[str], comparison: Comparison, actual: Matrix, predicted: Matrix, weights: Vector
 ) -> tuple[Note, ...]:
@@ -100,7 +160,7 @@ def _not_better(
         losses, baselines = losses.sum(keepdims=True), baselines.sum(keepdims=True)
         names = ("all classes",)
     return [
-        _comparison_text(comparison.measure, name, loss, baseline)
+        _comparison_text(comparison.named_measure, name, loss, baseline)
         for name, loss, baseline in zip(names, losses, baselines, strict=True)
         if np.isfinite(loss) and comparison.direction * (loss - baseline) >= 0 < baseline
     ]
@@ -108,8 +168,7 @@ def _not_better(
 
 def _note(parts: Sequence[str], row_count: int, ranks: float = 0.0) -> Note:
     """Write the warning; predictions that order the rows are not called as bad as a constant."""
-    more = f"; and {len(parts) - 3} more" if len(parts) > 3 else ""
-    losses = f"{'; '.join(parts[:3])}{more}"
+    losses = _first(parts)
     message = (
         f"On {row_count:,} rows the model is no better than a constant prediction: {losses}. "
         f"{_CAUSES}"
@@ -117,16 +176,33 @@ def _note(parts: Sequence[str], row_count: int, ranks: float = 0.0) -> Note:
     if ranks > 0:
         message = (
             f"On {row_count:,} rows the predictions come no closer to the target than a constant: "
-            f"{losses}. They rise with it, though (rank correlation {ranks:.2g}), as those of a "
-            f"quantile, a ranking or on another scale do. {_ORDER_CURES}"
+            f"{losses}. They rise with it, though (rank correlation {_share(ranks)}), as those of "
+            f"a quantile, a ranking or on another scale do. {_ORDER_CURES}"
         )
     return Note(InputWarning.FAR_FROM_TARGET, message)
 
 
-def _comparison_text(loss: Loss | str, name: str, value: float, baseline: float) -> str:
-    r_squared = f" (R² = {1 - value / baseline:.3g})" if loss is Loss.SQUARED_ERROR else ""
-    label = loss if isinstance(loss, str) else loss.value
-    return f"{label} of {name} {value:.4g}, of the constant {baseline:.4g}{r_squared}"
+def _first(parts: Sequence[str]) -> str:
+    """Join the first parts, and count the others."""
+    more = f"; and {len(parts) - _LISTED} more" if len(parts) > _LISTED else ""
+    return f"{'; '.join(parts[:_LISTED])}{more}"
+
+
+def _share(value: float) -> str:
+    return between_zero_and_one(value, f"{value:.2g}")
+
+
+def _comparison_text(loss: Measure, name: str, value: float, baseline: float) -> str:
+    """Write a loss beside that of the constant, with as many digits as tell the two apart."""
+    pair = np.array([value, baseline])
+    own, other = (spell_apart(each, np.sort(pair), share_format(pair)) for each in pair.tolist())
+    r_squared = ""
+    if loss is Loss.SQUARED_ERROR:
+        r_squared = f" (R² = {spell_beside(1 - value / baseline, np.ones(1))})"
+    label = loss if isinstance(loss, str) else plain_loss(loss).value
+    if isinstance(loss, LossAt):
+        label = f"{label} ({loss_names.parameter(loss)})"
+    return f"{label} of {name} {own}, of {loss_names.yardstick(loss)} {other}{r_squared}"
 
 
 def _has_skill(comparison: Comparison, actual: Matrix, predicted: Matrix, weights: Vector) -> bool:

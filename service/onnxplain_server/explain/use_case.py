@@ -163,7 +163,7 @@ def _overview(request: BoundRequest, comparing: ComparisonJob | None) -> Answer:
     methods = tuple((method_of(part.options).name, part.row_count) for part in parts)
     answer = _answer(request, prepared, results)
     notes = (*comparison_notes(comparison), *answer.notes, *unclear)
-    notes += (*plan.notes(parts, has_target=has_target), *text_notes(request))
+    notes += (*plan.notes(parts, has_target=has_target), *text_notes(plan))
     notes += notes_of_overview(request, drawn)
     return replace(answer, notes=notes, overview_methods=methods, prediction_comparison=comparison)
 

@@ -184,7 +184,7 @@ def result_of(
     floored_rows, rows = sum(part.floored_rows for part in parts), sum(part.rows for part in parts)
     notes = (
         *floor_note(comparison, int(floored_rows), int(rows)),
-        *undefined_notes([(group.group, group.values) for group in losses], names),
+        *undefined_notes(comparison.loss, [(group.group, group.values) for group in losses], names),
     )
     total = mean(np.stack([part.average for part in parts]), weights)
     return Result(names, losses, comparison.named_measure, total, options.group_column, notes)

@@ -16,9 +16,9 @@ from onnxplain_server.methods.losses import (
     RANK_SCORES,
     SCORES,
     Loss,
-    LossAt,
     LossParameters,
     Measure,
+    measure_of,
     row_losses,
 )
 from onnxplain_server.methods.ranking.queries import Queries, one_query
@@ -69,11 +69,8 @@ class Comparison:
     @property
     def named_measure(self) -> Measure:
         """The loss or score with what its name tells; as `measure`."""
-        if self.loss is Loss.PINBALL and self.parameters.quantile is not None:
-            return LossAt(self.loss, self.parameters.quantile)
-        if self.loss is Loss.NDCG and self.parameters.rank_count is not None:
-            return LossAt(self.loss, self.parameters.rank_count)
-        return self.measure
+        measure = self.measure
+        return measure if isinstance(measure, str) else measure_of(measure, self.parameters)
 
     @property
     def is_score(self) -> bool:

@@ -13,7 +13,7 @@ from onnxplain_server.core.table import listed
 from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.row_predictions import describe_rows
-from onnxplain_server.methods.losses import LOG_LOSSES, Loss
+from onnxplain_server.methods.losses import LOG_LOSSES, Loss, Measure, are_perfect, is_score
 
 _CAUSES = {
     Loss.LOGLOSS: "the true class has a predicted probability of 0",
@@ -56,8 +56,18 @@ def check_finite_baseline(
     return (Note(MethodWarning.INFINITE_LOSS, f"{message[0].upper()}{message[1:]}."),)
 
 
-def check_nonzero_baseline(baseline: Vector, names: Sequence[str]) -> tuple[Note, ...]:
+def check_nonzero_baseline(
+    measure: Measure, baseline: Vector, constants: Vector, names: Sequence[str]
+) -> tuple[Note, ...]:
     """Warn of outputs with a baseline loss of 0, by which nothing can be divided.
+
+    Parameters
+    ----------
+    measure : Measure
+    baseline : (n_outputs,)
+    constants : (n_outputs,) or (0,)
+        Losses of the best constant prediction, beside which rounding is told from a loss.
+    names : sequence of str
 
     Raises
     ------
@@ -65,11 +75,14 @@ def check_nonzero_baseline(baseline: Vector, names: Sequence[str]) -> tuple[Note
         INVALID_OPTION if that holds for all outputs.
     """
     wrong = baseline == 0
+    if not is_score(measure):
+        wrong |= are_perfect(measure, baseline, constants)
     if not wrong.any():
         return ()
     message = (
         "normalize divides by the average loss before shuffling, which is "
-        f"0{_for_outputs(names, wrong)}; leave normalize out"
+        f"{'almost ' * bool(baseline[wrong].any())}0{_for_outputs(names, wrong)}; leave normalize "
+        "out"
     )
     if wrong.all():
         raise ExplainError(Reason.INVALID_OPTION, message, "normalize")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -14,7 +14,14 @@ from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import LOG_LOSSES, Loss
 
-_ALIKE = "which are all of one class, or for a ranking of one true value in each query"
+_ALIKE: Mapping[Loss, str] = {
+    Loss.AUC: "which are all of one class",
+    Loss.BALANCED_ACCURACY: "which are of none of the classes explained",
+    Loss.F1: "none of which is of the class, or predicted to be",
+    Loss.NDCG: "whose true values are all 0 in each query",
+    Loss.PAIRWISE_ACCURACY: "which have one true value in each query",
+}
+"""Rows for which a score is not defined; others always are."""
 
 
 def floor_notes(
@@ -57,7 +64,7 @@ def floor_note(comparison: Comparison, count: int, row_count: int) -> tuple[Note
     return (Note(MethodWarning.PROBABILITY_FLOOR, message),)
 
 
-def check_defined(values: Vector, names: Sequence[str]) -> None:
+def check_defined(loss: Loss, values: Vector, names: Sequence[str]) -> None:
     """Refuse a score that is undefined for all outputs.
 
     Raises
@@ -68,17 +75,21 @@ def check_defined(values: Vector, names: Sequence[str]) -> None:
     if np.isnan(values).all():
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"the score is not defined for {listed(tuple(names))} on the rows used, {_ALIKE}; use "
-            "rows of both, or a loss",
+            f"{loss.value} is not defined for {listed(tuple(names))} on the rows used, "
+            f"{_ALIKE[loss]}; use other rows, or a loss",
             "loss",
         )
 
 
-def undefined_notes(groups: Sequence[tuple[str, Vector]], names: Sequence[str]) -> tuple[Note, ...]:
+def undefined_notes(
+    loss: Loss | None, groups: Sequence[tuple[str, Vector]], names: Sequence[str]
+) -> tuple[Note, ...]:
     """Warn of scores that are NaN.
 
     Parameters
     ----------
+    loss : Loss or None
+        None of an expression, which has none.
     groups : sequence of (str, (n_outputs,))
         Names of groups of rows, "" for all rows, and their scores.
     names : sequence of str
@@ -90,7 +101,8 @@ def undefined_notes(groups: Sequence[tuple[str, Vector]], names: Sequence[str]) 
         for name, value in zip(names, values, strict=True)
         if np.isnan(value)
     )
-    if not places:
+    if not places or loss is None or loss not in _ALIKE:
         return ()
-    message = f"The score is NaN for {listed(places)}: it is not defined for rows {_ALIKE}."
+    rows = f"rows {_ALIKE[loss]}"
+    message = f"{loss.value} is NaN for {listed(places)}: it is not defined for {rows}."
     return (Note(MethodWarning.UNDEFINED_SCORE, message),)

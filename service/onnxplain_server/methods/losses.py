@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.core.arrays import Array, Flags, Matrix
 from onnxplain_server.core.contract_limits import AverageLossOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 
@@ -57,7 +57,7 @@ class LossAt:
     ----------
     loss : Loss
     level : float
-        Quantile of PINBALL, number of rows of NDCG.
+        Quantile of PINBALL, number of rows of NDCG, threshold of predicted classes.
     """
 
     loss: Loss
@@ -66,6 +66,55 @@ class LossAt:
 
 Measure: TypeAlias = Loss | LossAt | str
 """Loss or score as its name tells it; of an expression, its text."""
+
+_HALF = 0.5
+_PERFECT = 1e-12
+"""Distance from the best value, as a share of the best constant's, that is rounding."""
+
+
+def measure_of(loss: Loss, parameters: LossParameters) -> Loss | LossAt:
+    """Return a loss with the parameter that its name tells; a threshold of 1/2 goes without."""
+    level: float | None = None
+    if loss is Loss.PINBALL:
+        level = parameters.quantile
+    elif loss is Loss.NDCG:
+        level = parameters.rank_count
+    elif loss in THRESHOLD_SCORES and parameters.threshold != _HALF:
+        level = parameters.threshold
+    return loss if level is None else LossAt(loss, level)
+
+
+def plain_loss(measure: Loss | LossAt) -> Loss:
+    """Return a loss without its parameter."""
+    return measure.loss if isinstance(measure, LossAt) else measure
+
+
+def is_score(measure: Measure) -> bool:
+    """Return whether larger is better."""
+    return not isinstance(measure, str) and plain_loss(measure) in SCORES
+
+
+def are_perfect(measure: Measure, values: Array, constants: Array) -> Flags:
+    """Tell which losses are 0, or scores 1, but for the rounding of a sum: (n_outputs,).
+
+    Parameters
+    ----------
+    values : (n_outputs,)
+    constants : (n_outputs,) or (0,)
+        Of the best constant prediction, or a random order, in whose unit the distance is measured;
+        empty where it is not known.
+
+    Returns
+    -------
+    (n_outputs,)
+        False of expressions, of which nobody knows the least value.
+    """
+    if isinstance(measure, str):
+        return np.zeros(values.shape, np.bool_)
+    best = float(is_score(measure))
+    scale = np.abs(constants - best) if constants.size else np.full(values.shape, best)
+    flags: Flags = np.abs(values - best) <= _PERFECT * np.where(np.isfinite(scale), scale, 0.0)
+    return flags
 
 
 def row_losses(

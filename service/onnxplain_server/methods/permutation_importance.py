@@ -22,14 +22,14 @@ from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.weighted_mean import standard_error
 from onnxplain_server.methods import target
 from onnxplain_server.methods.classes import Outputs
-from onnxplain_server.methods.comparison import Comparison, RowContext
+from onnxplain_server.methods.comparison import Comparison, RowContext, constant_losses
 from onnxplain_server.methods.infinite_losses import (
     check_finite_baseline,
     check_nonzero_baseline,
     infinite_loss_notes,
 )
 from onnxplain_server.methods.loss_notes import check_defined, floor_notes, undefined_notes
-from onnxplain_server.methods.losses import Measure
+from onnxplain_server.methods.losses import Loss, Measure
 from onnxplain_server.methods.option_checks import check_limits, choose
 
 Observer: TypeAlias = Callable[[Sequence[Indices], Sequence[Matrix]], None]
@@ -191,15 +191,19 @@ def _baseline(
     """Return the average losses before shuffling, (n_outputs,), with notes on unusable ones."""
     predicted, names = effects.outputs(), loss.output_names(effects)
     baseline = loss.average(predicted, effects.background.weights)
-    if loss.comparison.is_score:
-        check_defined(baseline, names)
-        notes = undefined_notes([("", baseline)], names)
+    measure = loss.comparison.measure
+    if loss.comparison.is_score and isinstance(measure, Loss):
+        check_defined(measure, baseline, names)
+        notes = undefined_notes(measure, [("", baseline)], names)
     else:
         losses = loss.comparison.losses(loss.actual, predicted, loss.beside)
-        measure = loss.comparison.measure
         notes = check_finite_baseline(measure, losses, baseline, names, effects.background)
     notes += floor_notes(loss.comparison, loss.actual, predicted, effects.background.weights)
-    return baseline, notes + (check_nonzero_baseline(baseline, names) if options.normalize else ())
+    if options.normalize:
+        weights = effects.background.weights
+        constants = constant_losses(loss.comparison, loss.actual, weights, loss.beside)
+        notes += check_nonzero_baseline(measure, baseline, constants, names)
+    return baseline, notes
 
 
 def _shuffled_losses(  # noqa: PLR0917 - as of `compute`

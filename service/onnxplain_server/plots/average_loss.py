@@ -9,6 +9,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.average_loss import AverageLoss, Result
+from onnxplain_server.methods.losses import is_score
 from onnxplain_server.plots.drawing import Drawing
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw
@@ -47,7 +48,7 @@ def plots(result: Result) -> tuple[Plot, ...]:
         remarks.append("Lines: ± 1 standard error, by the spread over the rows of a group")
     remarks.append(loss_names.better(result.loss))
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
-    noun = "score" if loss_names.is_score(result.loss) else "average loss"
+    noun = "score" if is_score(result.loss) else "average loss"
     words = BarTitles(column if grouped else "output", noun)
     body = draw(bars, words, f"{heading} ({unit})")
     return (finish("average-loss", title, remarks, description, body),)
@@ -93,7 +94,7 @@ def _outputs(result: Result) -> Bars:
 
 
 def _worst(result: Result, values: Vector, limit: int) -> list[int]:
-    losses = -values if loss_names.is_score(result.loss) else values
+    losses = -values if is_score(result.loss) else values
     return sorted(np.argsort(-np.nan_to_num(losses), kind="stable")[:limit].tolist())
 
 

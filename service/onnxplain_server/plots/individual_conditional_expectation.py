@@ -21,6 +21,7 @@ from onnxplain_server.plots.elements.labels import (
     enumerate_words,
     identifiers,
     shorten,
+    with_value,
 )
 from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import (
@@ -173,7 +174,7 @@ def _value_title(view: _View, zero: str) -> str:
 def _zero(view: _View, axis: Axis, centered: bool) -> str:
     """Name the point at which centered curves are 0; empty if they are not centered."""
     point = axis.text(view.grid[center_index(view.grid)])
-    return f"{shorten(axis.title, 20)} = {shorten(point, 20)}" if centered else ""
+    return with_value(shorten(axis.title, 20), shorten(point, 20)) if centered else ""
 
 
 def _finding(view: _View, axis: Axis) -> Iterator[str]:

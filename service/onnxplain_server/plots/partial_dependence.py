@@ -24,7 +24,7 @@ from onnxplain_server.plots.drawing import Drawing
 from onnxplain_server.plots.elements import curves, surfaces
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.curve_marks import NO_MARKS, CommonScale
-from onnxplain_server.plots.elements.labels import distinguish, identifiers, shorten
+from onnxplain_server.plots.elements.labels import distinguish, identifiers, shorten, with_value
 from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import is_flat, spell_on_scale
 from onnxplain_server.plots.elements.selection import Piece, View, views
@@ -238,7 +238,7 @@ def _point_text(piece: Piece, axes: tuple[Axis, ...], at: int) -> str:
     if len(axes) == 1:
         return places[0]
     titles = [shorten(axis.title, 30) for axis in axes]
-    return " and ".join(f"{title} = {place}" for title, place in zip(titles, places, strict=True))
+    return " and ".join(map(with_value, titles, places))
 
 
 def _trend(piece: Piece, axes: tuple[Axis, ...]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from onnxplain_server.methods import partial_dependence
+from onnxplain_server.methods.losses import is_score
 from onnxplain_server.methods.permutation_importance import Result
 from onnxplain_server.plots.claims.directions import of_outputs
 from onnxplain_server.plots.drawing import Drawing
@@ -50,7 +51,7 @@ def plots(result: Result, curves: partial_dependence.Result | None = None) -> tu
     title = _TITLE if bars.outputs == (TOTAL,) else f"{_TITLE} for {outputs}"
     sentences = [f"{title}: {strongest_bars}", _axis_title(result), *remarks]
     description = " ".join(f"{sentence}." for sentence in sentences)
-    noun = "fall of the score" if loss_names.is_score(result.loss) else "increase of the loss"
+    noun = "fall of the score" if is_score(result.loss) else "increase of the loss"
     body = draw(bars, BarTitles("shuffled", noun), _axis_title(result))
     return (finish("permutation-importance", title, remarks, description, body),)
 

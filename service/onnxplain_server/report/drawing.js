@@ -7,12 +7,16 @@ globalThis.onnxplainDrawing = (() => {
   const NARROWEST_THERE = 110; // on a small screen
   const NARROWEST_CELL = 15; // pixels of a cell of a matrix, whose label is one line high
   const WIDEST_NAME = 120; // pixels of a name beside a plot on a small screen
+  const LINE = 15; // pixels of a line of a name
+  const HALF_LINE = 7; // pixels from the middle of a line to its end
+  const NAME_GAP = 6; // pixels between names of several lines
+  const NUMBER_GAP = 4; // pixels between a number and the sides of its cell
   const PADDING = 8; // pixels around a picture there
   const SMALL = 700; // pixels of a screen up to which parts stand below each other
   const FRAME = 40; // pixels at both sides of a title
   const BELOW_TITLE = 60; // pixels from a plot to its legend, where a title stands between
   const LEGEND_BELOW = {
-    orient: "bottom", direction: "horizontal", columns: 1, labelOverlap: "greedy",
+    orient: "bottom", direction: "horizontal", columns: 1, labelOverlap: "greedy", labelSeparation: 6,
     layout: { bottom: { direction: "vertical", anchor: "start" } },
   };
   const TURNS = 4; // in which a picture gets narrower, or wider
@@ -55,7 +59,7 @@ globalThis.onnxplainDrawing = (() => {
   function arranged(spec) {
     const { config = {} } = spec;
     const { legend = {}, axisY = {} } = config;
-    return withShortNames({
+    const names = {
       ...stacked(spec),
       config: {
         ...config,
@@ -63,15 +67,24 @@ globalThis.onnxplainDrawing = (() => {
         legend: { ...legend, ...LEGEND_BELOW, offset: spec.params ? BELOW_TITLE : 18 },
         axisY: { ...axisY, labelLimit: WIDEST_NAME },
       },
-    });
+    };
+    return withShortNames(names, linesOfPairs(labelsOf(spec)));
   }
 
-  function withShortNames(part) {
-    const made = mapped(part, withShortNames);
+  // Names that act together stand below each other, in so many lines.
+  function withShortNames(part, count) {
+    const made = mapped(part, (inner) => withShortNames(inner, count));
+    if (made.height && made.height.step && !made.height.for) {
+      made.height = { step: Math.max(made.height.step, count > 1 ? count * LINE + NAME_GAP : 0) };
+    }
     if (!made.encoding) return made;
     const { x, y } = made.encoding;
     if (y && y.axis && "labelLimit" in y.axis) {
       const axis = { ...y.axis, labelLimit: WIDEST_NAME };
+      if (count > 1) {
+        axis.labelExpr = "split(replace(datum.label, regexp(' × ', 'g'), ' ×\\n'), '\\n')";
+        axis.labelOffset = (1 - count) * HALF_LINE; // the middle of all lines, not of the first
+      }
       made.encoding = { ...made.encoding, y: { ...y, axis } };
     }
     if (x && x.axis && typeof x.axis.title === "string") {
@@ -79,6 +92,21 @@ globalThis.onnxplainDrawing = (() => {
       made.encoding = { ...made.encoding, x: { ...x, axis } };
     }
     return made;
+  }
+
+  // The names of rows of a chart.
+  function labelsOf(part) {
+    const own = part.data && Array.isArray(part.data.values) ? part.data.values : [];
+    const inner = part.spec ? [part.spec] : parts.flatMap((name) => part[name] || []);
+    return [...own.map(({ label }) => label), ...inner.flatMap(labelsOf)];
+  }
+
+  // The lines of names that act together, one for each; 1 where all have room in a line.
+  function linesOfPairs(all) {
+    const labels = all.filter((label) => typeof label === "string" && / ×[ \n]/.test(label));
+    ink.font = "12px Arial, sans-serif";
+    const isWide = labels.some((label) => ink.measureText(label).width > WIDEST_NAME);
+    return isWide ? Math.max(...labels.map((label) => label.split(/ ×[ \n]/).length)) : 1;
   }
 
   // The number of categories that run to the right.
@@ -92,7 +120,16 @@ globalThis.onnxplainDrawing = (() => {
     return 0;
   }
 
-  // Narrower cells have no room for their numbers.
+  // Pixels of the widest number in cells; 0 without any.
+  function numberWidth(part) {
+    ink.font = "12px Arial, sans-serif";
+    const own = part.data && Array.isArray(part.data.values) ? part.data.values : [];
+    const texts = own.filter(({ text }) => typeof text === "string").map(({ text }) => text);
+    const inner = (part.layer || []).map(numberWidth);
+    return Math.max(0, ...texts.map((text) => ink.measureText(text).width), ...inner);
+  }
+
+  // Narrower cells may have no room for their numbers.
   function withoutNumbers(part) {
     if (!part.layer) return part;
     const kept = part.layer.filter((inner) => !inner.mark || inner.mark.style !== "cell-number");
@@ -117,7 +154,9 @@ globalThis.onnxplainDrawing = (() => {
     } else if (made.width && made.width.step) {
       const step = Math.floor(made.width.step - excess / (columnsOf(made) || 1));
       const width = { step: Math.max(Math.min(made.width.step, NARROWEST_CELL), step) };
-      return excess < 0 ? { ...made, width } : withoutNumbers(slanted({ ...made, width }, width.step));
+      if (excess < 0) return { ...made, width };
+      const narrow = slanted({ ...made, width }, width.step);
+      return numberWidth(narrow) + NUMBER_GAP > width.step ? withoutNumbers(narrow) : narrow;
     }
     return made;
   }

@@ -17,7 +17,7 @@ from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.groups import free_label
 from onnxplain_server.plots.claims.pair_coverage import pair_coverage
 from onnxplain_server.plots.claims.support import extremes
-from onnxplain_server.plots.elements.labels import clean, distinguish
+from onnxplain_server.plots.elements.labels import clean, distinguish, with_value
 from onnxplain_server.plots.elements.number_formats import (
     not_finite,
     scale_format,
@@ -236,7 +236,8 @@ def grid_point(curve: PartialDependenceCurve, index: int, *, with_name: bool = F
             text = _grid_text(column.strings[index], column.strings)
         else:
             text = _grid_number(column.numbers[index], np.array(column.numbers))
-        texts.append(f"{clean(column.name)} = {text}" if with_name or len(curve.grid) > 1 else text)
+        is_named = with_name or len(curve.grid) > 1
+        texts.append(with_value(clean(column.name), text) if is_named else text)
     return (" and " if with_name else "; ").join(texts)
 
 

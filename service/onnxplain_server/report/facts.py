@@ -18,12 +18,11 @@ from onnxplain.v1.model_pb2 import ModelDescription, ModelInput
 from onnxplain_server.core.warnings import WARNINGS, Tells
 from onnxplain_server.plots.elements.labels import clean, cut_end, enumerate_words
 from onnxplain_server.plots.elements.number_formats import spell_whole
+from onnxplain_server.report.page_rules import around_list
 from onnxplain_server.report.registry import of_method
 
 _DIGEST_LENGTH = len("sha256:") + 12
 _OPTIONS_LENGTH = 400
-_LONG_LIST = 160
-"""Letters from which on a page folds a list."""
 
 
 class Caution(NamedTuple):
@@ -33,13 +32,9 @@ class Caution(NamedTuple):
     message: str
 
     @property
-    def head_and_list(self) -> tuple[str, str]:
-        """Return what the message says first, and a long list behind a colon, such as of columns.
-
-        The list is empty where there is none.
-        """
-        head, colon, items = self.message.partition(": ")
-        return (f"{head}:", items) if colon and len(items) > _LONG_LIST else (self.message, "")
+    def parts(self) -> tuple[str, str, str]:
+        """Return what stands before a long list, such as of columns, the list, and what follows."""
+        return around_list(self.message)
 
 
 class Fact(NamedTuple):

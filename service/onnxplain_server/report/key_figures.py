@@ -9,16 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 
+from onnxplain_server.core.arrays import Flags
 from onnxplain_server.core.warnings import ALL, WARNINGS
-from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.losses import Loss, are_perfect
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.plots.elements.naming import in_units_of
 from onnxplain_server.plots.elements.number_formats import spell_beside
-from onnxplain_server.report.loss_findings import are_perfect, loss_of
-
-MOST = 8
-"""Key figures of a page."""
+from onnxplain_server.report.loss_findings import loss_of
 
 
 class KeyFigure(NamedTuple):
@@ -46,11 +44,11 @@ def of_answer(answer: ExplainResponse) -> list[KeyFigure]:
 
 
 def _rows(answer: ExplainResponse) -> Iterator[KeyFigure]:
-    """Yield the number of rows; parts of an overview may have fewer than others."""
+    """Yield the most rows of a part; parts of an overview may have fewer than others."""
     counts = [e.rows.used_row_count for e in answer.explanations if e.HasField("rows")]
     if counts:
         fewest, most = min(counts), max(counts)
-        comparison = f"some parts on {fewest:,} of them" if fewest < most else ""
+        comparison = f"{fewest:,} in some parts" if fewest < most else ""
         yield KeyFigure("Rows", f"{most:,}", "", comparison)
 
 
@@ -82,8 +80,17 @@ def r_squared_text(explanation: Explanation) -> str:
     share = r_squared(explanation)
     if not math.isfinite(share):
         return ""
+    if perfect_outputs(explanation).any():
+        return "1"
     text = spell_beside(share, np.ones(1))
-    return "almost 1" if text == "1" and explanation.average_loss.losses[0].values[0] else text
+    return "almost 1" if text == "1" else text
+
+
+def perfect_outputs(explanation: Explanation) -> Flags:
+    """Tell for which outputs the loss or score of all rows is perfect: (n_outputs,)."""
+    result = explanation.average_loss
+    loss = loss_of(explanation.options.average_loss)
+    return are_perfect(loss, np.array(result.losses[0].values), np.array(result.constant_losses))
 
 
 def _of_losses(explanation: Explanation) -> Iterator[KeyFigure]:
@@ -92,7 +99,7 @@ def _of_losses(explanation: Explanation) -> Iterator[KeyFigure]:
     outputs = list(result.output_names)
     unit = in_units_of(loss_names.unit(loss), outputs)
     values, constants = np.array(result.losses[0].values), np.array(result.constant_losses)
-    name = loss_names.name(loss)
+    are_best, name = perfect_outputs(explanation), loss_names.name(loss)
     if share := r_squared_text(explanation):
         yield KeyFigure("R²", share, "", "1 is perfect, 0 the mean alone")
         name, unit = f"root {name}", in_units_of(loss_names.unit(Loss.ABSOLUTE_ERROR), outputs)
@@ -103,8 +110,8 @@ def _of_losses(explanation: Explanation) -> Iterator[KeyFigure]:
         if math.isfinite(values[column]):
             named = name if len(outputs) == 1 else f"{name}, {clean(output)}"
             constant = spell_beside(constants[column], all_values) if constants.size else ""
-            comparison = constant and f"the best constant: {constant}"
-            if are_perfect(loss, values[column]):
+            comparison = constant and f"{loss_names.yardstick(loss)}: {constant}"
+            if are_best[column]:
                 told = "perfect, as rows used in training can be"
                 comparison = f"{told}; {comparison}" if comparison else told
             yield KeyFigure(named, spell_beside(values[column], all_values), unit, comparison)

@@ -14,8 +14,8 @@ from onnxplain.v1.permutation_importance_pb2 import (
     PermutationImportanceResult,
 )
 
-from onnxplain_server.core.arrays import Array, Vector
-from onnxplain_server.methods.losses import Loss, LossAt, Measure
+from onnxplain_server.core.arrays import Vector
+from onnxplain_server.methods.losses import Loss, LossParameters, Measure, is_score, measure_of
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean, distinguish
 from onnxplain_server.plots.elements.naming import TOTAL, in_units_of
@@ -74,7 +74,7 @@ def of_permutation_importance(
     scale = (
         "share of that before" if options.normalize else in_units_of(loss_names.unit(loss), outputs)
     )
-    change = f"{'fall' if loss_names.is_score(loss) else 'increase'} ({scale})"
+    change = f"{'fall' if is_score(loss) else 'increase'} ({scale})"
     columns = (
         Heading("shuffled"),
         *if_several(outputs, Heading("output")),
@@ -105,7 +105,7 @@ def of_average_loss(result: AverageLossResult, options: AverageLossOptions) -> I
         *([Heading(clean(options.group_column or "group"))] if grouped else []),
         *if_several(outputs, Heading("output")),
         Heading(_column(loss, outputs), is_number=True),
-        *([Heading("of the best constant", is_number=True)] if constants else []),
+        *([Heading(f"of {loss_names.yardstick(loss)}", is_number=True)] if constants else []),
         Heading("weight", is_number=True),
     )
     rows = [
@@ -151,7 +151,7 @@ def _baseline(
     ]
     shown, left_out = truncate(rows, 1, "further outputs")
     return Finding(
-        f"{'Score' if loss_names.is_score(loss) else 'Loss'} before shuffling",
+        f"{'Score' if is_score(loss) else 'Loss'} before shuffling",
         "what the changes are to be compared with",
         "on rows used in training it is too small",
         columns,
@@ -162,7 +162,7 @@ def _baseline(
 
 def _column(loss: Measure, outputs: Sequence[str]) -> str:
     unit = in_units_of(loss_names.unit(loss), outputs)
-    return f"{'score' if loss_names.is_score(loss) else 'average'} ({unit})"
+    return f"{'score' if is_score(loss) else 'average'} ({unit})"
 
 
 def _root_heading(
@@ -182,15 +182,7 @@ def _strength(values: Sequence[float]) -> float:
 def loss_title(explanation: Explanation, title: str) -> str:
     """Return the title of a loss or score, with its name."""
     loss = loss_of(explanation.options.average_loss)
-    return f"{'Score' if loss_names.is_score(loss) else title}: {loss_names.name(loss)}"
-
-
-def are_perfect(loss: Measure, values: Array) -> bool:
-    """Tell whether all scores are 1, or all losses 0, which none can be better than."""
-    if isinstance(loss, str):
-        return False
-    best = 1.0 if loss_names.is_score(loss) else 0.0
-    return bool(values.size and np.allclose(values, best, rtol=0, atol=1e-12))
+    return f"{'Score' if is_score(loss) else title}: {loss_names.name(loss)}"
 
 
 def loss_of(options: PermutationImportanceOptions | AverageLossOptions) -> Measure:
@@ -198,7 +190,6 @@ def loss_of(options: PermutationImportanceOptions | AverageLossOptions) -> Measu
     if options.loss_expression:
         return str(options.loss_expression)
     loss = Loss(AverageLossOptions.Loss.Name(options.loss))
-    if loss is Loss.PINBALL and options.HasField("quantile"):
-        return LossAt(loss, options.quantile)
-    is_cut = loss is Loss.NDCG and options.HasField("rank_count")
-    return LossAt(loss, options.rank_count) if is_cut else loss
+    names = ("quantile", "rank_count", "threshold")
+    given = {name: getattr(options, name) for name in names if options.HasField(name)}
+    return measure_of(loss, LossParameters(**given))

@@ -24,6 +24,7 @@ from onnxplain_server.report import facts, key_figures, renderer, summary
 from onnxplain_server.report.finding import Finding, by_output
 from onnxplain_server.report.key_figures import KeyFigure
 from onnxplain_server.report.output_names import with_output_names
+from onnxplain_server.report.page_rules import page_rules
 from onnxplain_server.report.registry import of_explanations, of_method, place
 from onnxplain_server.wire import canonical
 
@@ -71,6 +72,7 @@ class _TemplateParser:
     summary: list[str] = field(default_factory=list)
     key_figures: list[KeyFigure] = field(default_factory=list)
     key_figure_count: int = 0
+    leading_count: int = 0
     options: list[str] = field(default_factory=list)
     warnings: list[facts.Caution] = field(default_factory=list)
     remarks: list[facts.Caution] = field(default_factory=list)
@@ -101,7 +103,8 @@ def of_response(answer: ExplainResponse, file_name: str = "") -> str:
             summary=summary.of_answer(named),
             title=_title(answer, answer.receipt.model_name or file_name),
             key_figures=key_figures.of_answer(named),
-            key_figure_count=key_figures.MOST,
+            key_figure_count=page_rules().most_key_figures,
+            leading_count=page_rules().leading_sentences,
             sections=_sections(named),
             options=[facts.options(explanation) for explanation in answer.explanations],
             warnings=facts.warnings_that_tell(answer, Tells.DOUBT),

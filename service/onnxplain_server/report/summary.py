@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain.v1.model_pb2 import ModelDescription
 
-from onnxplain_server.core.warnings import ALL, WARNINGS, Tells
+from onnxplain_server.core.warnings import ALL, WARNINGS, InputWarning, Tells
 from onnxplain_server.plots.elements.labels import clean, enumerate_words
 from onnxplain_server.report import facts, key_figures
 from onnxplain_server.report.output_names import target_of
@@ -44,13 +44,15 @@ def of_answer(answer: ExplainResponse) -> list[str]:
 
 
 def _leading(answer: ExplainResponse, codes: set[str]) -> Iterator[str]:
-    """Name the features that lead, where there are curves over them."""
+    """Name the features that lead, where there are curves, or texts that can have none."""
     curves = [e for name in methods_with_curves() for e in _told(answer, name, codes)]
+    has_texts = InputWarning.SINGLE_TEXTS.name in codes
     for method, ranking in rankings().items():
         found = _told(answer, method, codes)
-        if curves and found and (features := ranking.features(found[0])):
-            sentence = leading.of_features(features, ranking.measure, curves[0])
-            yield from [sentence] if sentence else []
+        if (curves or has_texts) and found and (features := ranking.features(found[0])):
+            first = curves[0] if curves else None
+            own = leading.of_features(features, ranking.measure, first, has_texts=has_texts)
+            yield from [own] if own else []
             return
 
 

@@ -46,6 +46,21 @@ def test_rare_texts_share_a_bin() -> None:
     assert not bins.is_by_value
 
 
+@pytest.mark.parametrize(
+    ("texts", "enough"),
+    [
+        ("aabbccddee", 4),  # three of five, and the others
+        ("aabbccddefghijklmn", 0),  # the first four are no half
+        ("abcdefghij", 0),
+        ("aaaaaabcd", 2),
+    ],
+)
+def test_bins_are_enough_where_half_of_the_rows_have_texts_that_repeat(
+    texts: str, enough: int
+) -> None:
+    assert cut(np.array(list(texts), object), np.ones(len(texts)), 2).enough_count == enough
+
+
 def test_missing_numbers_are_a_bin_of_their_own(firm: Firm) -> None:
     column = {"x": np.array([1.0, 1, 2, 2, np.nan, np.nan])}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.ranking.queries import Queries, one_query
-from onnxplain_server.methods.ranking.scores import ndcg, pairwise_accuracy, rank_score
+from onnxplain_server.methods.ranking.scores import agreement, ndcg, pairwise_accuracy, rank_score
 from sklearn.metrics import ndcg_score, roc_auc_score
 
 SEEDS = st.integers(0, 10**6)
@@ -95,6 +95,20 @@ def test_a_weight_stands_for_repeated_rows_and_queries(seed: int) -> None:
     assert ndcg(y, p, of_query[q], q, 2) == pytest.approx(
         ndcg(y[rows], p[rows], np.ones(len(rows)), own, 2), nan_ok=True
     )
+
+
+def test_agreement_is_in_errors_of_all_orders_within_queries() -> None:
+    """By all 3! · 2! orders: the sum of products of ranks has the spread that is counted with."""
+    y, p, q = np.array([1.0, 1, 3, 2, 5]), np.array([2.0, 4, 9, 7, 1]), np.array([0, 0, 0, 1, 1])
+    queries = Queries(q)
+    orders = [[*a, *b] for a in permutations(range(3)) for b in permutations((3, 4))]
+
+    found = np.array([agreement(y, p[order], queries) for order in orders])
+
+    assert found.mean() == pytest.approx(0)
+    assert found.std() == pytest.approx(1)
+    assert agreement(y, -p, queries) == pytest.approx(-agreement(y, p, queries))
+    assert agreement(np.ones(5), p, queries) == 0
 
 
 def test_queries_that_tell_nothing_are_left_out() -> None:

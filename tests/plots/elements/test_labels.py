@@ -18,6 +18,7 @@ from onnxplain_server.plots.elements.labels import (
     shorten,
     shorten_apart,
     spell_interval,
+    with_value,
 )
 from onnxplain_server.plots.elements.number_formats import (
     data_number,
@@ -157,6 +158,11 @@ def test_words_that_mean_something_to_programs_can_be_drawn(word: str) -> None:
     spec = {"data": {"values": rows}, "mark": "bar", "encoding": {"x": x}, "title": clean(word)}
 
     assert word in vl_convert.vegalite_to_svg(json.dumps(spec), vl_version="6.4")
+
+
+def test_a_comparison_in_a_name_is_told_from_a_value() -> None:
+    assert with_value("rooms", "7") == "rooms = 7"
+    assert with_value("age > 30", "1") == "“age > 30” = 1"
 
 
 def test_names_that_look_alike_are_numbered() -> None:

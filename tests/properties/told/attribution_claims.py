@@ -10,7 +10,7 @@ from onnxplain.v1.explanation_service_pb2 import Explanation
 from onnxplain.v1.table_pb2 import Column
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.plots.elements.labels import clean, shorten
-from told.written import Match, for_output, is_written, joined, number, rounding
+from told.written import Match, for_output, is_written, joined, number, rounding, with_value
 
 
 def reasons(found: Match, explanation: Explanation) -> bool:
@@ -81,7 +81,7 @@ def _after(
         return None
     text = text.removeprefix(sign)
     for k, name in enumerate(names):
-        start = f"{' and ' * (k > 0)}{clean(name)} = "
+        start = f"{' and ' * (k > 0)}{with_value(name)}"
         if not text.startswith(start):
             return None
         text = text.removeprefix(start)

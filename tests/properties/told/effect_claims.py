@@ -19,6 +19,7 @@ from told.written import (
     named,
     number,
     rounding,
+    with_value,
 )
 
 
@@ -100,14 +101,12 @@ def is_point(curve: Any, at: int, text: str) -> bool:
     parts = []
     for column in curve.grid:
         if column.strings:
-            parts.append(
-                (clean(column.name), clean(column.strings[at]) if column.strings[at] else None)
-            )
+            parts.append((column.name, clean(column.strings[at]) if column.strings[at] else None))
         else:
-            parts.append((clean(column.name), column.numbers[at]))
+            parts.append((column.name, column.numbers[at]))
     rest = text
     for index, (name, value) in enumerate(parts):
-        head = f"{' and ' if index else ''}{name} = "
+        head = f"{' and ' if index else ''}{with_value(name)}"
         if not rest.startswith(head):
             return False
         rest = rest[len(head) :]

@@ -11,15 +11,15 @@ from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.plots.elements.labels import clean
 from told.effect_claims import is_point
-from told.written import Match
+from told.written import Match, with_value
 
 PATTERN = (
-    r"Leading features by (?P<measure>shuffling|size of effect), and "
-    r"(?:the average prediction(?: of (?P<output>.+?))?|average predictions) along each: "
-    r"(?P<list>.+)\."
+    r"Leading features by (?P<measure>shuffling|size of effect)(?P<ways>, and "
+    r"(?:the average prediction(?: of (?P<output>.+?))?|average predictions) along each"
+    r"(?P<some> that has a curve)?)?: (?P<list>.+)\."
 )
 _MOST = 3
-_AGAINST = 0.05
+_AGAINST = 0.1
 
 
 def lead(found: Match, answer: ExplainResponse) -> bool:
@@ -31,7 +31,12 @@ def lead(found: Match, answer: ExplainResponse) -> bool:
         if (names := measures[found["measure"]](explanation))
     ]
     curves = [e for e in answer.explanations if e.HasField("partial_dependence")]
-    if not ranked or not curves:
+    has_texts = any(warning.code == "SINGLE_TEXTS" for warning in answer.warnings)
+    if not ranked or ((found["some"] or not found["ways"]) and not has_texts):
+        return False
+    if not found["ways"]:
+        return found["list"] == ", ".join(map(_named, ranked[0]))
+    if not curves:
         return False
     outputs = list(curves[0].partial_dependence.output_names)
     only = clean(outputs[0]) if len(outputs) == 1 else None
@@ -71,15 +76,19 @@ def _are(text: str, names: list[str], curves: dict[str, Any], outputs: list[str]
     """Tell whether a text lists features, each with what its curve does."""
     rest = text
     for name, following in zip(names, [*names[1:], ""], strict=True):
-        if not rest.startswith(clean(name)):
+        if not rest.startswith(_named(name)):
             return False
-        end = rest.find(f", {clean(following)}") if following else len(rest)
-        way, rest = rest[len(clean(name)) : end], rest[end + 2 :]
+        end = rest.find(f", {_named(following)}") if following else len(rest)
+        way, rest = rest[len(_named(name)) : end], rest[end + 2 :]
         if way and not (way[:2] == " (" and way[-1] == ")" and name in curves):
             return False
         if way and not _goes(way[2:-1], curves[name], outputs):
             return False
     return not rest
+
+
+def _named(name: str) -> str:
+    return f"“{clean(name)}”" if ", " in f" {clean(name)} " or "(" in name else clean(name)
 
 
 def _goes(way: str, curve: Any, outputs: list[str]) -> bool:
@@ -88,6 +97,8 @@ def _goes(way: str, curve: Any, outputs: list[str]) -> bool:
     k = int(np.argmax(values.max(axis=0) - values.min(axis=0)))
     own, told = values[:, k], _has_rows(curve, len(values))
     head = f"{clean(outputs[k])} " if len(outputs) > 1 else ""
+    if way in {"stays the same", "stay the same"}:
+        return bool(np.ptp(own) <= 2e-6 * np.abs(own).max())
     if not np.isfinite(values).all() or not way.startswith(head):
         return False
     way, is_directed = way.removeprefix(head), False
@@ -100,7 +111,7 @@ def _goes(way: str, curve: Any, outputs: list[str]) -> bool:
         return False
     ends = ((found[1], own[told].max()), (found[2], own[told].min()))
     return all(
-        any(is_point(curve, at, f"{clean(curve.grid[0].name)} = {text}") for at in places)
+        any(is_point(curve, at, f"{with_value(curve.grid[0].name)}{text}") for at in places)
         for text, end in ends
         for places in [np.flatnonzero(told & (own == end)).tolist()]
     )

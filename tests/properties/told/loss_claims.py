@@ -25,6 +25,8 @@ _LOSS_WORDS = {
     "NDCG": "ndcg",
     "PAIRWISE_ACCURACY": "pairwise accuracy",
 }
+_ORDERS = {"NDCG", "PAIRWISE_ACCURACY"}
+_THRESHOLDS = {"ACCURACY", "BALANCED_ACCURACY", "F1"}
 
 
 def _loss(options: AverageLossOptions) -> str:
@@ -32,9 +34,17 @@ def _loss(options: AverageLossOptions) -> str:
 
 
 def _words(options: AverageLossOptions) -> str:
-    """The name of a loss, in lower case; a pinball loss tells its quantile."""
-    words = _LOSS_WORDS[_loss(options)]
-    return words if _loss(options) != "PINBALL" else f"{words} (quantile {options.quantile:g})"
+    """The name of a loss, in lower case, with the parameter that tells it from others."""
+    loss = _loss(options)
+    words = _LOSS_WORDS[loss]
+    if loss == "PINBALL":
+        return f"{words} (quantile {np.format_float_positional(options.quantile, trim='-')})"
+    if loss == "NDCG" and options.HasField("rank_count"):
+        return f"{words} (first {options.rank_count:,})"
+    if loss in _THRESHOLDS and options.HasField("threshold") and options.threshold != 0.5:
+        threshold = np.format_float_positional(options.threshold, trim="-")
+        return f"{words} (threshold {threshold.replace('-', '−')})"
+    return words
 
 
 def r_squared(found: Match, explanation: Explanation) -> bool:
@@ -47,6 +57,7 @@ def r_squared(found: Match, explanation: Explanation) -> bool:
     return (
         is_squared
         and is_written(found["r2"], 1 - own / constant, [1.0])
+        and (found["r2"] != "1" or own <= 1e-12 * constant)
         and found["of"] == clean(result.output_names[0])
         and all(is_written(found[n], v, roots) for n, v in zip("ab", roots, strict=True))
     )
@@ -55,9 +66,12 @@ def r_squared(found: Match, explanation: Explanation) -> bool:
 def perfect(_found: Match, explanation: Explanation) -> bool:
     result = explanation.average_loss
     loss = _loss(explanation.options.average_loss)
-    best = 1.0 if loss in {"ACCURACY", "BALANCED_ACCURACY", "F1", "AUC"} else 0.0
-    values = [value for one in result.losses for value in one.values]
-    return len(result.losses) == 1 and np.allclose(values, best, rtol=0, atol=1e-12)
+    best = 1.0 if loss in {*_THRESHOLDS, *_ORDERS, "AUC"} else 0.0
+    if len(result.losses) != 1 or explanation.options.average_loss.loss_expression:
+        return False
+    values, constants = np.array(result.losses[0].values), np.array(result.constant_losses)
+    unit = np.abs(constants - best) if len(constants) else best
+    return bool((np.abs(values - best) <= 1e-12 * unit).any())
 
 
 def beside_constant(found: Match, explanation: Explanation) -> bool:
@@ -65,9 +79,12 @@ def beside_constant(found: Match, explanation: Explanation) -> bool:
     if len(result.losses) != 1 or len(result.constant_losses) != 1:
         return False
     pair = np.array([*result.losses[0].values, *result.constant_losses])
-    is_named = found["name"].lower().startswith(_words(explanation.options.average_loss))
+    options = explanation.options.average_loss
+    is_named = found["name"].lower().startswith(_words(options))
+    is_of_order = found["yardstick"] == "a random order"
     return (
         is_named
+        and is_of_order == (_loss(options) in _ORDERS)
         and is_of(found["name"], result.output_names)
         and all(is_written(found[n], v, pair) for n, v in zip("ab", pair, strict=True))
     )

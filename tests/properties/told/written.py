@@ -76,12 +76,19 @@ def rounding(values: Array) -> float:
 def named(names: Sequence[str], text: str, conjunction: str) -> bool:
     """Tell whether a text enumerates names: three, and how many there are more."""
     more = [f"{len(names) - 3} more"] if len(names) > 3 else []
-    *others, last = [*names[:3], *more]
+    signs = (", ", f" {conjunction} ")
+    told = [f"“{n}”" if any(s in f" {n} " for s in signs) else n for n in names[:3]]
+    *others, last = [*(told if len(names) > 1 else names), *more]
     return text == (f"{', '.join(others)} {conjunction} {last}" if others else last)
 
 
 def joined(features: Sequence[str], sign: str = " × ") -> str:
     return sign.join(f"“{clean(n)}”" if sign in f" {clean(n)} " else clean(n) for n in features)
+
+
+def with_value(name: str) -> str:
+    """Return how a name stands before its value: one with a comparison in quotation marks."""
+    return f"“{clean(name)}” = " if set(name) & set("=<>≤≥≠") else f"{clean(name)} = "
 
 
 def leaders(values: Array, errors: Array) -> list[int]:

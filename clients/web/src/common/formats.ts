@@ -8,6 +8,7 @@ const WHOLE = 1e15;
 const SMALL = 1e-6;
 const DIGITS = 4;
 const MOST_DIGITS = 6;
+const SUMMATION_ERROR = 1e-12;
 
 /** A whole number, with separators of thousands. */
 export function count(value: number): string {
@@ -31,7 +32,7 @@ export function number(value: number | undefined): string {
 /** A number of a size below 1 that four digits would make 1, with as many as it takes. */
 function belowOne(value: number): string | undefined {
   const size = Math.abs(value);
-  if (size >= 1 || Number(size.toPrecision(DIGITS)) !== 1) return undefined;
+  if (size >= 1 - SUMMATION_ERROR || Number(size.toPrecision(DIGITS)) !== 1) return undefined;
   const digits = -Math.floor(Math.log10(1 - size));
   return digits > MOST_DIGITS ? `almost ${value < 0 ? "-" : ""}1` : value.toFixed(digits);
 }

@@ -3,21 +3,20 @@
 import type { v1 } from "onnxplain/rest";
 import { KeyFigures } from "./key_figures";
 import { plain } from "./name";
+import { RULES } from "./rules";
 
 interface Props {
   readonly sentences: readonly string[];
   readonly figures?: readonly v1.KeyFigure[];
 }
 
-/** Sentences that lead: what is predicted, what the model is, and what matters most. */
-const LEADING = 3;
-
 export function Summary({ sentences, figures = [] }: Props) {
   if (sentences.length === 0) return null;
-  const others = sentences.slice(LEADING);
+  const leading = sentences.slice(0, RULES.leading_sentences);
+  const others = sentences.slice(leading.length);
   return (
     <div class="summary" role="note" aria-label="Summary">
-      {sentences.slice(0, LEADING).map((sentence) => (
+      {leading.map((sentence) => (
         <p class="found" key={sentence}>
           <bdi>{plain(sentence)}</bdi>
         </p>

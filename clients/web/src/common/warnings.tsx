@@ -2,15 +2,15 @@
 
 import { v1 } from "onnxplain/rest";
 import { plain } from "./name";
+import { RULES } from "./rules";
+
+const LIST = new RegExp(RULES.list, "s");
 
 interface Told {
   readonly code?: string;
   readonly message?: string;
   readonly kind?: v1.Warning_Kind;
 }
-
-/** Signs of a list behind a colon from which on it is folded. */
-const LONG_LIST = 160;
 
 export function Warnings({ warnings }: { warnings: readonly Told[] }) {
   if (warnings.length === 0) return null;
@@ -41,28 +41,31 @@ export function doubtsOf<W extends Told>(warnings: readonly W[]): W[] {
   return warnings.filter(({ kind }) => kind !== HOW_IT_WAS_MADE && kind !== SENTENCE);
 }
 
-/** What a message says first, and the long list behind it; empty without one. */
-export function headAndList(message: string): [string, string] {
-  const [, head = message, list = ""] = /^([^:]*:) (.*)$/s.exec(message) ?? [];
-  return list.length > LONG_LIST ? [head, list] : [message, ""];
+/** What stands before a long list of a message, the list, and what follows; no sentence is a list. */
+export function aroundList(message: string): [string, string, string] {
+  const [, head = "", list = "", rest = ""] = LIST.exec(message) ?? [];
+  return list.length > RULES.long_list ? [head, list, rest] : [message, "", ""];
 }
 
 function Messages({ warnings }: { warnings: readonly Told[] }) {
   return (
     <ul>
       {warnings.map(({ code = "", message = "" }) => {
-        const [head, list] = headAndList(plain(message));
+        const [head, list, rest] = aroundList(plain(message));
         return (
           <li key={code + message}>
             {list === "" ? (
               <bdi>{head}</bdi>
             ) : (
-              <details>
-                <summary>
-                  <bdi>{head}</bdi>
-                </summary>
-                <bdi>{list}</bdi>
-              </details>
+              <>
+                <details>
+                  <summary>
+                    <bdi>{head}</bdi>
+                  </summary>
+                  <bdi>{list}</bdi>
+                </details>{" "}
+                <bdi>{rest}</bdi>
+              </>
             )}{" "}
             <code>{code}</code>
           </li>

@@ -2,6 +2,7 @@
 
 import type { v1 } from "onnxplain/rest";
 import { type Plot, plotsOf } from "../charts/plots";
+import { count } from "../common/formats";
 import type { Answer } from "../common/runs";
 import { doubtsOf, remarksOf } from "../common/warnings";
 import { about } from "../explore/methods";
@@ -103,10 +104,31 @@ export async function withPictures(
   return { ...contents, sections };
 }
 
-/** The figures of all answers, each once. */
-function keyFiguresOf(answers: readonly Answer[]): v1.KeyFigure[] {
-  const all = answers.flatMap(({ found }) => found.message.keyFigures ?? []);
-  return all.filter((each, place) => all.findIndex(({ name }) => name === each.name) === place);
+/** The figures of all answers, each once, as one answer has them: the rows of all stand last. */
+export function keyFiguresOf(answers: readonly Answer[]): v1.KeyFigure[] {
+  const told = answers.filter(({ found }) => (found.message.keyFigures ?? []).length > 0);
+  const all = told.flatMap(({ found }) => found.message.keyFigures);
+  const figures = all.filter(({ name }) => name !== ROW_COUNT);
+  const once = new Map(figures.map((each) => [wordsOf(each), each]));
+  const rows = all.filter(({ name }) => name === ROW_COUNT);
+  return rows[0] === undefined ? [...once.values()] : [...once.values(), rowsOf(told, rows[0])];
+}
+
+/** The name of the figure that counts rows. */
+const ROW_COUNT = "Rows";
+
+function wordsOf({ name, value, unit, comparison }: v1.KeyFigure): string {
+  return JSON.stringify([name, value, unit, comparison]);
+}
+
+/** The most rows of any part, and the fewest. */
+function rowsOf(answers: readonly Answer[], figure: v1.KeyFigure): v1.KeyFigure {
+  const counts = answers
+    .flatMap(({ found }) => found.all)
+    .flatMap(({ message }) => (message.rows ? [message.rows.usedRowCount] : []));
+  const [fewest, most] = [Math.min(...counts), Math.max(...counts)];
+  const comparison = fewest < most ? `${count(fewest)} in some parts` : "";
+  return { ...figure, value: count(most), comparison };
 }
 
 function groupsOf(answers: readonly Answer[]): Group[] {

@@ -4,7 +4,9 @@ import type { v1 } from "onnxplain/rest";
 import look from "../../../../service/onnxplain_server/report/look.css" with { type: "text" };
 import style from "../../../../service/onnxplain_server/report/page.css" with { type: "text" };
 import { number } from "../common/formats";
+import { moreFigures } from "../common/key_figures";
 import { clipped, plain } from "../common/name";
+import { RULES } from "../common/rules";
 import type { Statistics } from "../explore/tables";
 import type { Cell } from "../tables/data_table";
 import { type Contents, type Picture, ROWS, type Section, SIGNS } from "./contents";
@@ -52,21 +54,26 @@ ${sections.map(sectionOf).join("\n")}
 `;
 }
 
-/** The summary: a sentence that leads, the key figures, and the others below. */
+/** The summary: the sentences that lead, the key figures, and the others below. */
 function found(sentences: readonly string[], figures: readonly v1.KeyFigure[]): string {
-  const [lead, ...others] = sentences;
-  if (lead === undefined) return "";
-  const first = `<p class="found"><bdi>${escaped(lead)}</bdi></p>${tiles(figures)}`;
+  const leading = sentences.slice(0, RULES.leading_sentences);
+  const others = sentences.slice(leading.length);
+  const lead = leading.map((each) => `<p class="found"><bdi>${escaped(each)}</bdi></p>`);
+  const first = `${lead.join("")}${tiles(figures)}`;
   return others.length === 0 ? first : `${first}<div class="found">${list(others)}</div>`;
 }
 
 function tiles(figures: readonly v1.KeyFigure[]): string {
   if (figures.length === 0) return "";
-  const each = figures.map(
-    ({ name, value, unit, comparison }) =>
-      `<div><dt><bdi>${escaped(name)}</bdi></dt><dd><b>${escaped(value)}</b> <bdi>${escaped(unit)}</bdi></dd>${comparison === "" ? "" : `<dd>${escaped(comparison)}</dd>`}</div>`,
-  );
-  return `<dl class="key-figures" aria-label="Key figures">${each.join("")}</dl>`;
+  const each = figures
+    .slice(0, RULES.most_key_figures)
+    .map(
+      ({ name, value, unit, comparison }) =>
+        `<div><dt><bdi>${escaped(name)}</bdi></dt><dd><b>${escaped(value)}</b> <bdi>${escaped(unit)}</bdi></dd>${comparison === "" ? "" : `<dd>${escaped(comparison)}</dd>`}</div>`,
+    );
+  const more = moreFigures(figures);
+  const note = more === "" ? "" : `<p class="note">${more}</p>`;
+  return `<dl class="key-figures" aria-label="Key figures">${each.join("")}</dl>${note}`;
 }
 
 function sectionOf(section: Section): string {

@@ -109,6 +109,15 @@ class InputWarning(Enum):
         remedy="Check for swapped columns, other units or another target",
         silences=LOSSES,
     )
+    REVERSED_RANKING = WarningDeclaration(
+        WarningSection.TABLE,
+        cause=(
+            "The score of a ranking is below that of a random order, and the rows of queries are "
+            "ordered the other way round, beyond three standard errors"
+        ),
+        remedy="Turn the target round, or explain minus the prediction",
+        silences=("permutation_importance",),
+    )
     TARGET_AS_NUMBERS = WarningDeclaration(
         WarningSection.TABLE,
         cause="Without a model, a target of 3 to 20 different whole numbers was taken as a number",

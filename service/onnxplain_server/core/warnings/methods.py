@@ -70,8 +70,11 @@ class MethodWarning(Enum):
     )
     UNDEFINED_SCORE = WarningDeclaration(
         WarningSection.EFFECTS,
-        cause="A score is NaN, because its rows are all of one class",
-        remedy="Use rows of both classes, or larger groups",
+        cause=(
+            "A score is NaN, because its rows are all of one class; of a ranking, because no query "
+            "has rows to tell apart"
+        ),
+        remedy="Use rows of both classes, rows that differ, or larger groups",
     )
     INFINITE_LOSS = WarningDeclaration(
         WarningSection.EFFECTS,
@@ -88,14 +91,16 @@ class MethodWarning(Enum):
     TARGET_ERROR_EXCEEDED = WarningDeclaration(
         WarningSection.ATTRIBUTIONS,
         cause=(
-            "Standard errors of some rows are above `target_standard_error` after all orders of "
-            "`permutation_count`"
+            "Standard errors of some rows are above `target_standard_error` after all pairs of "
+            "orders, `permutation_count`"
         ),
         remedy="Raise `permutation_count`",
     )
     FEW_PERMUTATIONS = WarningDeclaration(
         WarningSection.ATTRIBUTIONS,
-        cause="Values are estimated from few orders, so that errors may be larger than told",
+        cause=(
+            "Values are estimated from few pairs of orders, so that errors may be larger than told"
+        ),
         remedy="Raise `permutation_count`",
     )
     ROWS_WITHOUT_WEIGHT = WarningDeclaration(
@@ -112,7 +117,10 @@ class MethodWarning(Enum):
     TEXTS_IN_ONE_BIN = WarningDeclaration(
         WarningSection.FIRM,
         cause="More than half of the rows of a feature have texts that share one bin",
-        remedy="Raise `bin_count`, or measure words: `contains(review, 'great')`",
+        remedy=(
+            "Measure words: `contains(review, 'great')`; where texts occur several times, raise "
+            "`bin_count` to what the message says"
+        ),
         silences=("firm",),
     )
     SLOPE_BLIND = WarningDeclaration(

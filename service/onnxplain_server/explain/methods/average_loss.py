@@ -9,7 +9,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Indices
 from onnxplain_server.core.model import Note
-from onnxplain_server.explain.far_from_target import far_from_target
+from onnxplain_server.explain.far_from_target import far_from_target, reversed_ranking
 from onnxplain_server.explain.loss_choice import with_loss
 from onnxplain_server.explain.methods.compared_outputs import on_compared_outputs
 from onnxplain_server.explain.registry import Preparation, to_its_end
@@ -49,9 +49,9 @@ def prepare(task: Task, options: Options) -> Job[Result]:
 
     def remarks(result: Result) -> tuple[Note, ...]:
         names = result.output_names
-        far = far_from_target(
-            options.comparison, actual, weights, result.total, names, predict=effects.outputs
-        )
+        compared = options.comparison, actual, weights, result.total, names
+        far = far_from_target(*compared, predict=effects.outputs)
+        far += reversed_ranking(*compared, effects.outputs, beside)
         return (*result.notes, *far)
 
     return Job(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from onnxplain_server.core.model import Note
-from onnxplain_server.explain.far_from_target import far_from_target
+from onnxplain_server.explain.far_from_target import far_from_target, reversed_ranking
 from onnxplain_server.explain.loss_choice import with_loss
 from onnxplain_server.explain.methods.compared_outputs import on_compared_outputs
 from onnxplain_server.explain.registry import (
@@ -50,9 +50,9 @@ def prepare(task: Task, options: Options) -> Job[Result]:
 
     def remarks(result: Result) -> tuple[Note, ...]:
         losses, names = result.baseline_losses, result.output_names
-        far = far_from_target(
-            options.comparison, actual, weights, losses, names, predict=effects.outputs
-        )
+        compared = options.comparison, actual, weights, losses, names
+        far = far_from_target(*compared, predict=effects.outputs)
+        far += reversed_ranking(*compared, effects.outputs, beside)
         return (*result.notes, *far)
 
     def run_sampled(of: SampledRows) -> Result:

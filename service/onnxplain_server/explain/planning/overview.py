@@ -16,16 +16,13 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
 from onnxplain_server.core.arrays import Array
-from onnxplain_server.core.contract_limits import (
-    ExplainRequest,
-    PartialDependenceOptions,
-)
+from onnxplain_server.core.contract_limits import ExplainRequest, PartialDependenceOptions
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning.nominal_pace import effect_count, round_rows
 from onnxplain_server.explain.planning.overview_pace import PaceSource, overview_pace
-from onnxplain_server.explain.planning.overview_part import OverviewRole, Part
+from onnxplain_server.explain.planning.overview_part import OverviewRole, Part, single_texts
 from onnxplain_server.explain.row_counts import QUADRATIC_ROWS, SHUFFLED_ROWS
 from onnxplain_server.methods import (
     average_loss,
@@ -42,7 +39,7 @@ CURVE_COUNT = 6
 """Features whose curves are computed."""
 _WITH_TARGET = ("average_loss", "permutation_importance")
 _ALWAYS = ("interactions", "partial_dependence")
-"""Methods of an overview; interactions need two features."""
+"""Methods of an overview; interactions need two features, curves one that may have some."""
 _FEWEST_ROWS = 30
 """Rows below which a method is left out."""
 _GRID, _COARSE_GRID = PartialDependenceOptions.grid_size.default, 15
@@ -85,6 +82,8 @@ class OverviewPlan:
         measurement.
     predicted_row_limit : float
         Most rows to predict.
+    single_texts : tuple of str
+        Features most of whose rows have a text of their own, of which there is no curve.
     """
 
     names: tuple[str, ...]
@@ -95,6 +94,12 @@ class OverviewPlan:
     tree_rows: int | None
     pace_source: PaceSource = PaceSource.MEASURED
     predicted_row_limit: float = math.inf
+    single_texts: tuple[str, ...] = ()
+
+    @property
+    def drawn_names(self) -> tuple[str, ...]:
+        """Features that may have a curve."""
+        return tuple(name for name in self.names if name not in self.single_texts)
 
     def importances(self) -> Iterator[Part]:
         """Return permutation importance; shuffled once where there is no time for more."""
@@ -134,7 +139,7 @@ class OverviewPlan:
         by_step: bool = False,
         surface: Mapping[str, Array] | None = None,
     ) -> Part | None:
-        """Return curves of as many of these features, the first ones, as there is time for.
+        """Return curves of as many of these features, the first ones, as there is time for, if any.
 
         Parameters
         ----------
@@ -143,6 +148,8 @@ class OverviewPlan:
         surface : mapping of feature to (n_points,) array, or None
             Grid of two features whose surface is drawn too, on trees.
         """
+        if not features:
+            return None
         if self.tree_rows is not None:
             singles = tuple((name,) for name in features)
             options = replace(CURVES, features=singles, strategy=_STEPS if by_step else _EVEN)
@@ -175,7 +182,7 @@ class OverviewPlan:
     @property
     def curve_cost(self) -> int:
         """Upper bound of the rows to predict for the curves, and for the surface on trees."""
-        part = self.curves(self.names[:CURVE_COUNT])
+        part = self.curves(self.drawn_names[:CURVE_COUNT])
         if part is None:
             return 0
         is_tree, options = self.tree_rows is not None, cast("CurveOptions", part.options)
@@ -193,7 +200,8 @@ class OverviewPlan:
     def notes(self, parts: Sequence[Part], *, has_target: bool) -> tuple[Note, ...]:
         """Tell what the budget made smaller, or left out."""
         names = {method_of(part.options).name for part in parts}
-        methods = (*(_WITH_TARGET if has_target else ()), *_ALWAYS[len(self.names) < 2 :])
+        always = _ALWAYS[len(self.names) < 2 : 1 + bool(self.drawn_names)]
+        methods = (*(_WITH_TARGET if has_target else ()), *always)
         reduced = [
             f"{method_of(part.options).name} is on {part.words(self.row_count)}"
             for part in parts
@@ -277,6 +285,7 @@ def plan_overview(request: BoundRequest) -> OverviewPlan:
         pace.tree_rows,
         pace.source,
         math.inf if limit is None or is_tree else limit,
+        single_texts(sample.features),
     )
 
 

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
-from onnxplain_server.core.columns import has_single_texts
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed
 from onnxplain_server.core.warnings import InputWarning
@@ -33,7 +32,7 @@ Results: TypeAlias = Mapping[OverviewRole, Any]
 
 def curves_of(plan: OverviewPlan, results: Results, request: BoundRequest) -> Part | None:
     """Return the curves of the most important features, and the surface of the strongest pair."""
-    features = most_important(results, with_curves(request))
+    features = most_important(results, plan.drawn_names)
     if not features:
         return None
     if plan.tree_rows is None:
@@ -42,29 +41,22 @@ def curves_of(plan: OverviewPlan, results: Results, request: BoundRequest) -> Pa
     steps = step_count(request, features)
     if steps is not None and plan.fits(steps):
         points, by_step = steps, True
-    pair = strongest_pair(results, request)
+    pair = strongest_pair(plan, results, request)
     surface = surface_grid(pair, request) if pair else None
     if surface and not plan.fits(points + len(next(iter(surface.values())))):
         surface = None
     return plan.curves(features, by_step=by_step, surface=surface)
 
 
-def with_curves(request: BoundRequest) -> tuple[str, ...]:
-    """Return the features but those most of whose rows have a text of their own."""
-    features = request.sample.features
-    columns = zip(features.names, features.columns, strict=True)
-    return tuple(name for name, column in columns if not has_single_texts(column))
-
-
-def text_notes(request: BoundRequest) -> tuple[Note, ...]:
+def text_notes(plan: OverviewPlan) -> tuple[Note, ...]:
     """Name the features that have no curve, as most of their rows have a text of their own."""
-    drawn = with_curves(request)
-    left_out = tuple(name for name in request.sample.features.names if name not in drawn)
-    if not left_out:
+    names = plan.single_texts
+    if not names:
         return ()
     message = (
-        f"Most rows have a text of their own in {listed(left_out)}, so there is no curve of it. "
-        "FIRM measures words, as in contains(column, 'great')."
+        f"Most rows have a text of their own in {listed(names)}, so there is no curve of "
+        f"{'it' if len(names) == 1 else 'them'}. FIRM measures words, as in "
+        "contains(column, 'great')."
     )
     return (Note(InputWarning.SINGLE_TEXTS, message),)
 
@@ -101,7 +93,7 @@ def step_count(request: BoundRequest, features: Sequence[str]) -> int | None:
     return count
 
 
-def strongest_pair(results: Results, request: BoundRequest) -> tuple[str, ...]:
+def strongest_pair(plan: OverviewPlan, results: Results, request: BoundRequest) -> tuple[str, ...]:
     """Return the pair of the largest interaction, by size; empty without any, or if too large."""
     pairs = results[OverviewRole.PAIRS].pairwise if OverviewRole.PAIRS in results else ()
     sizes = [_sum(pair.numerators) for pair in pairs]
@@ -112,7 +104,7 @@ def strongest_pair(results: Results, request: BoundRequest) -> tuple[str, ...]:
     side = math.isqrt(SURFACE_GRID) + 1
     counts = [len(set(c.tolist())) + 1 if c.dtype == object else side for c in columns]
     is_small = math.prod(counts) <= MOST_CELLS
-    return names if is_small and not any(map(has_single_texts, columns)) else ()
+    return names if is_small and {*names} <= {*plan.drawn_names} else ()
 
 
 def surface_grid(pair: tuple[str, ...], request: BoundRequest) -> dict[str, Array]:

@@ -1,10 +1,12 @@
-"""Part of an overview: one of its methods, with its rows."""
+"""Parts of an overview: its methods with their rows, and features that have no curve."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
 
+from onnxplain_server.core.columns import has_single_texts
+from onnxplain_server.core.rows import Features
 from onnxplain_server.methods.registry import Options
 
 
@@ -47,3 +49,9 @@ class Part:
     def words(self, row_count: int) -> str:
         """Tell its rows, of so many that count, with its repetitions or curves."""
         return f"{self.rows(row_count):,} rows{self.details}"
+
+
+def single_texts(features: Features) -> tuple[str, ...]:
+    """Return the features most of whose rows have a text of their own."""
+    columns = zip(features.names, features.columns, strict=True)
+    return tuple(name for name, column in columns if has_single_texts(column))

@@ -111,7 +111,7 @@ def _parts(request: BoundRequest, real: Callable[[], BoundRequest]) -> Sequence[
     has_target = bool(request.question.targets) and not unclear_target(request)
     parts = [*overview.losses(None), *overview.importances()] if has_target else []
     parts += overview.pairs()
-    curves = overview.curves(overview.names[:CURVE_COUNT])
+    curves = overview.curves(overview.drawn_names[:CURVE_COUNT])
     return [
         _Part(
             request if part.row_count is None else request.with_row_count(part.row_count),

@@ -210,9 +210,9 @@ def _few_orders(errors: Cube, options: Options) -> tuple[Note, ...]:
     return (
         Note(
             MethodWarning.FEW_PERMUTATIONS,
-            f"Values are estimated from {options.permutation_count} random orders each; with fewer "
-            f"than {FEW_ORDERS}, errors may be larger than the standard errors tell, most of all "
-            "for features whose rare values matter.",
+            f"Values are estimated from {options.permutation_count} pairs of random orders each; "
+            f"with fewer than {FEW_ORDERS}, errors may be larger than the standard errors tell, "
+            "most of all for features whose rare values matter.",
         ),
     )
 

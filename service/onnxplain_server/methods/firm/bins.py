@@ -10,6 +10,7 @@ from itertools import chain, pairwise
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Vector, unit_of_squares
+from onnxplain_server.core.contract_limits import FirmOptions
 from onnxplain_server.effects.quantiles import shared_out
 from onnxplain_server.methods.groups import free_label
 from onnxplain_server.trees.kernels.binning import average, find_bins, sum_weights
@@ -28,12 +29,16 @@ class Bins:
         Whether each bin holds a single value.
     totals : (2, n_bins)
         Sums of the weights of each bin, and of their squares.
+    enough_count : int
+        Bins with which at most half of the rows have texts that share one, each other of two rows
+        or more; 0 where no number of bins does that, or it is not known.
     """
 
     codes: Array
     levels: Array
     is_by_value: bool
     totals: Array
+    enough_count: int = 0
 
     @property
     def count(self) -> int:
@@ -204,10 +209,21 @@ def for_kernel(values: Array) -> Array:
 def _cut_texts(values: Array, weights: Vector, bin_count: int) -> Bins:
     """Give the heaviest texts a bin each, and all others a common one."""
     levels, codes = np.unique(values, return_inverse=True)
-    bins, labels = text_bins(levels, np.bincount(codes, weights), bin_count)
+    text_weights: Array = np.bincount(codes, weights)
+    bins, labels = text_bins(levels, text_weights, bin_count)
     bins = bins[codes]
     is_by_value = len(labels) == len(levels)
-    return Bins(bins, labels, is_by_value, weight_totals(bins, len(labels), weights))
+    enough = _enough_bins(text_weights, np.bincount(codes))
+    return Bins(bins, labels, is_by_value, weight_totals(bins, len(labels), weights), enough)
+
+
+def _enough_bins(weights: Array, counts: Indices) -> int:
+    """Return `enough_count` of texts, by their weights and numbers of rows: (n_texts,) each."""
+    order = np.argsort(-weights, kind="stable")
+    own = int(np.searchsorted(np.cumsum(weights[order]), weights.sum() / 2)) + 1
+    most = FirmOptions.bin_count.max
+    is_possible = most is None or own < most
+    return own + 1 if is_possible and counts[order[:own]].min() > 1 else 0
 
 
 def text_bins(levels: Array, weights: Array, bin_count: int) -> tuple[Array, Array]:

@@ -84,14 +84,21 @@ def constant_notes(bounds: Sequence[BoundFeature]) -> Iterator[Note]:
 
 
 def text_notes(bounds: Sequence[BoundFeature]) -> Iterator[Note]:
-    """Warn of features most of whose texts share a bin."""
-    pooled = tuple(bound.expression.text for bound in bounds if _is_pooled(bound.bins))
-    if pooled:
+    """Warn of features most of whose texts share a bin, and tell where more bins would help."""
+    pooled = [bound for bound in bounds if _is_pooled(bound.bins)]
+    for are_helped in (False, True):
+        own = [bound for bound in pooled if bool(bound.bins.enough_count) is are_helped]
+        if not own:
+            continue
+        cure = "measure words, as in contains(column, 'great')"
+        if are_helped:
+            most = max(bound.bins.enough_count for bound in own)
+            cure = f"raise bin_count to {most:,}, or {cure}"
         yield Note(
             MethodWarning.TEXTS_IN_ONE_BIN,
             "More than half of the rows have texts that share one bin, because only the most "
-            "frequent ones have a bin of their own, so the importance is too small; measure words, "
-            f"as in contains(column, 'great'), or raise bin_count: {listed(pooled)}.",
+            f"frequent ones have a bin of their own, so the importance is too small; {cure}: "
+            f"{listed(tuple(bound.expression.text for bound in own))}.",
         )
 
 

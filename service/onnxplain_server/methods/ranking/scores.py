@@ -140,6 +140,35 @@ def pairwise_accuracy(actual: Vector, predicted: Vector, weights: Vector, codes:
     return float(np.clip(ordered / pairs, 0.0, 1.0))
 
 
+def agreement(actual: Vector, predicted: Vector, queries: Queries) -> float:
+    """Return how far predictions agree with true values, in standard errors of a random order.
+
+    The products of ranks within queries are added up; rows that are shuffled within each query have
+    a sum of 0 on average, with a variance that is known, ties included. Weights do not count.
+
+    Returns
+    -------
+    float
+        0 where no query has rows to tell apart.
+    """
+    codes = np.unique(queries.codes, return_inverse=True)[1]
+    sizes = np.bincount(codes)
+    first, second = (_centered_ranks(values, codes) for values in (actual, predicted))
+    squares = np.bincount(codes, first**2) * np.bincount(codes, second**2)
+    variance = float(np.sum(squares / np.maximum(sizes - 1, 1)))
+    return float(first @ second) / np.sqrt(variance) if variance > 0 else 0.0
+
+
+def _centered_ranks(values: Vector, codes: Indices) -> Vector:
+    """Return ranks within queries with mean 0, equal values at the middle of theirs: (n_rows,)."""
+    order = np.lexsort((values, codes))
+    runs = np.empty(len(codes), np.intp)
+    runs[order] = _runs(codes[order], values[order])
+    counts = np.bincount(runs)
+    ranks: Vector = (np.cumsum(counts) - counts / 2)[runs]
+    return ranks - (np.bincount(codes, ranks) / np.bincount(codes))[codes]
+
+
 def _runs(*keys: Array) -> Indices:
     """Number the runs of rows with equal keys, from 0: (n_rows,)."""
     is_new = np.zeros(len(keys[0]), np.bool_)

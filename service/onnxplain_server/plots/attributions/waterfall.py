@@ -53,7 +53,7 @@ def _draw(result: Result, row: int) -> Plot:
     if len(result.output_names) > 1:
         remarks.append(f"Output with the largest values of {len(result.output_names)}")
     if result.are_estimated:
-        remarks.append("Lines: ± 1 standard error from the random orders")
+        remarks.append("Lines: ± 1 standard error from the pairs of random orders")
     bars = _bars(result, row, output, own)
     first = bars[0]
     found = f"{title}: {first['label']} has the largest value, {first['text']}"

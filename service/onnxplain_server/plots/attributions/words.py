@@ -8,7 +8,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.methods.attributions import Result
-from onnxplain_server.plots.elements.labels import clean, shorten
+from onnxplain_server.plots.elements.labels import clean, shorten, with_value
 from onnxplain_server.plots.elements.number_formats import (
     not_finite,
     scale_format,
@@ -54,7 +54,7 @@ def player_at(result: Result, player: int, row: int) -> str:
     """Write the features of a player with their values at a row: "rooms = 7.1"."""
     own = dict(zip(result.names, result.feature_values, strict=True))
     return " and ".join(
-        f"{shorten(clean(name), _MAX_LETTERS)} = {own_value(own[name], row)}"
+        with_value(shorten(clean(name), _MAX_LETTERS), own_value(own[name], row))
         for name in result.features[player]
     )
 

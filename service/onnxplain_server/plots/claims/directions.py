@@ -10,7 +10,7 @@ from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.partial_dependence import Result
 from onnxplain_server.plots.claims.support import supported
 
-_AGAINST = 0.05
+_AGAINST = 0.1
 """Largest way against the direction of a curve, as a share of its range."""
 
 

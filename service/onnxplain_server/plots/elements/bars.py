@@ -288,9 +288,12 @@ def _label_height(bars: Bars) -> int:
 
 
 def _line_axis(bars: Bars) -> Spec:
-    """Break labels into their lines; they are short enough to be shown whole."""
-    has_lines = any("\n" in label for label in bars.labels)
-    return {"labelLimit": 0, **({"labelExpr": r"split(datum.label, '\n')"} if has_lines else {})}
+    """Break labels into their lines, around the middle; they are short enough for the whole."""
+    more = max(label.count("\n") for label in bars.labels)
+    if not more:
+        return {"labelLimit": 0}
+    offset = -more * _LINE_HEIGHT // 2
+    return {"labelLimit": 0, "labelExpr": r"split(datum.label, '\n')", "labelOffset": offset}
 
 
 def _axis_format(number_format: str) -> str:

@@ -11,6 +11,7 @@ from onnxplain_server.core.model import distinct_names
 _NUMBER = r"-?\d+\.?\d*(?:e[-+]\d+)?"
 _INTERVAL = re.compile(rf"[\[(]{_NUMBER},{_NUMBER}[\])]")
 _IDENTIFIER_LENGTH = 60
+_COMPARISONS = ("=", "<", ">", "≤", "≥", "≠")
 _BEFORE = 3
 """Letters that are shown before the first one in which names differ."""
 
@@ -89,9 +90,19 @@ def short_names(names: Iterable[str], limit: int) -> dict[str, str]:
     return dict(zip(distinct, shorten_apart(distinguish(distinct), limit), strict=True))
 
 
-def quoted(name: str, sign: str) -> str:
-    """Put a clean name in quotation marks where it holds the sign that joins names."""
-    return f"“{name}”" if sign in f" {name} " else name
+def quoted(name: str, *signs: str) -> str:
+    """Put a clean name in quotation marks where it holds a sign that joins or follows names."""
+    return f"“{name}”" if any(sign in f" {name} " for sign in signs) else name
+
+
+def is_comparison(name: str) -> bool:
+    """Tell whether a name holds a sign of comparison, as "age > 30" does."""
+    return any(sign in name for sign in _COMPARISONS)
+
+
+def with_value(name: str, value: str) -> str:
+    """Write "rooms = 7"; a clean name with a comparison of its own has quotation marks."""
+    return f"{quoted(name, *_COMPARISONS)} = {value}"
 
 
 def _first_difference(names: Sequence[str]) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from onnxplain_server.methods.losses import SCORES, Loss, LossAt, Measure
+from onnxplain_server.core.number_texts import text_within
+from onnxplain_server.methods.losses import RANK_SCORES, Loss, LossAt, Measure, is_score, plain_loss
 from onnxplain_server.plots.elements.labels import clean, shorten
 
 _NAMES = {
@@ -48,24 +49,36 @@ def name(loss: Measure) -> str:
         case str():
             return f"mean of {shorten(clean(loss), 40)}"
         case LossAt():
-            level = "first " if loss.loss is Loss.NDCG else "quantile "
-            return f"{_NAMES[loss.loss]} ({level}{loss.level:g})"
+            return f"{_NAMES[loss.loss]} ({parameter(loss)})"
         case _:
             return _NAMES[loss]
 
 
+def parameter(loss: LossAt) -> str:
+    """Write the parameter of a loss with its kind, exactly: "quantile 0.9"."""
+    if loss.loss is Loss.NDCG:
+        return f"first {loss.level:,.0f}"
+    kind = "quantile" if loss.loss is Loss.PINBALL else "threshold"
+    return f"{kind} {text_within(loss.level).replace('-', '−')}"
+
+
 def unit(loss: Measure) -> str:
     """Return the unit of a loss."""
-    return "unit of the expression" if isinstance(loss, str) else _UNITS[_plain(loss)]
+    return "unit of the expression" if isinstance(loss, str) else _UNITS[plain_loss(loss)]
 
 
-def is_score(loss: Measure) -> bool:
-    """Return whether larger is better."""
-    return not isinstance(loss, str) and _plain(loss) in SCORES
+def yardstick(loss: Measure) -> str:
+    """Return what a loss or score is compared with: predictions that know nothing of the rows."""
+    return "a random order" if _is_of_order(loss) else "the best constant"
 
 
-def _plain(loss: Loss | LossAt) -> Loss:
-    return loss.loss if isinstance(loss, LossAt) else loss
+def yardstick_in_words(loss: Measure) -> str:
+    """Return what a loss or score is compared with, for a sentence."""
+    return f"{yardstick(loss)}{'' if _is_of_order(loss) else ' prediction'}"
+
+
+def _is_of_order(loss: Measure) -> bool:
+    return not isinstance(loss, str) and plain_loss(loss) in RANK_SCORES
 
 
 def change(loss: Measure) -> str:
@@ -85,5 +98,6 @@ def heading(loss: Measure, output_names: tuple[str, ...]) -> str:
         return start
     only = shorten(clean(output_names[0]), 30)
     if only == "total":
-        return start if loss in _LABEL_SCORES else f"{start}, total"
+        is_one = not isinstance(loss, str) and plain_loss(loss) in _LABEL_SCORES
+        return start if is_one else f"{start}, total"
     return f"{start} for {only}" if isinstance(loss, str) else f"{start} of {only}"

@@ -11,7 +11,7 @@ from onnxplain_server.methods.firm import Estimator, Result
 from onnxplain_server.methods.firm.result import FirmImportance
 from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw, labels_of
 from onnxplain_server.plots.elements.chart import Plot, finish
-from onnxplain_server.plots.elements.labels import clean, distinguish
+from onnxplain_server.plots.elements.labels import clean, distinguish, is_comparison, with_value
 from onnxplain_server.plots.elements.naming import spoken, unit_of
 from onnxplain_server.plots.elements.number_formats import drawable
 from onnxplain_server.plots.elements.ranking import MOST_BARS, counts, finding
@@ -76,15 +76,20 @@ def _directions(result: Result, values: Matrix) -> Matrix:
 
 
 def _label(importance: FirmImportance) -> str:
-    """Name a feature; of two values, the one towards which a rise is told: "housing = yes"."""
+    """Name a feature; of two values, the one towards which a rise is told: "housing = yes".
+
+    A comparison holds or does not: "age > 30", or "not (age > 30)".
+    """
     levels, expected = importance.curve.levels, importance.curve.expected
     if importance.estimator is not Estimator.TWO_VALUED or len(levels) != 2:
         return importance.feature
     rise = (expected[1] - expected[0]) * importance.values
     place = 0 if np.nansum(rise) < 0 else 1
     level = levels[place]
-    text = clean(str(level)) if isinstance(level, str) else f"{level:g}"
-    return f"{importance.feature} = {text}"
+    name, text = importance.feature, clean(level) if isinstance(level, str) else f"{level:g}"
+    if is_comparison(name) and [*levels] == [0, 1]:
+        return name if place else f"not ({name})"
+    return with_value(name, text)
 
 
 def _errors(

@@ -10,7 +10,7 @@ from onnxplain.v1.explanation_service_pb2 import Explanation
 
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.plots.attributions.words import row_name, value_kind
-from onnxplain_server.plots.elements.labels import clean, enumerate_words
+from onnxplain_server.plots.elements.labels import clean, enumerate_words, with_value
 from onnxplain_server.plots.elements.naming import unit_of
 from onnxplain_server.plots.elements.number_formats import spell_among, spell_beside
 from onnxplain_server.report.attribution_findings import (
@@ -77,7 +77,7 @@ def _reasons(result: AttributionsResult, row: int, values: Vector, errors: Vecto
     own = {column.name: column for column in result.feature_values}
     return [
         " and ".join(
-            f"{clean(name)} = {cell_of(own[name], row)}" for name in result.features[p].names
+            with_value(clean(name), cell_of(own[name], row)) for name in result.features[p].names
         )
         + f" ({'+' if values[p] > 0 else ''}{spell_among(values[p], values)})"
         for p in order

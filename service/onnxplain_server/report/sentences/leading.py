@@ -10,7 +10,7 @@ from onnxplain.v1.partial_dependence_pb2 import PartialDependenceCurve
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.plots.claims.directions import direction_of
-from onnxplain_server.plots.elements.labels import clean
+from onnxplain_server.plots.elements.labels import clean, quoted
 from onnxplain_server.plots.elements.number_formats import is_flat
 from onnxplain_server.report.effect_findings import curve_extremes, grid_point
 from onnxplain_server.report.sentences.effects import largest
@@ -48,26 +48,33 @@ def _ranked(features: Sequence[Sequence[str]], values: Matrix, floors: Matrix) -
     return [features[at][0] for at in told]
 
 
-def of_features(features: Sequence[str], measure: str, explanation: Explanation) -> str:
-    """Return the sentence on features, the most important first; empty without any.
+def of_features(
+    features: Sequence[str], measure: str, explanation: Explanation | None, *, has_texts: bool
+) -> str:
+    """Return the sentence on features, the most important first; empty without any to tell of.
 
     Parameters
     ----------
     measure : str
         By what they are ranked.
-    explanation : Explanation
+    explanation : Explanation or None
         Of partial dependence, which has curves over some of them.
+    has_texts : bool
+        Whether features of texts can have no curve.
     """
-    result = explanation.partial_dependence
+    result = (explanation or Explanation()).partial_dependence
     outputs = list(result.output_names)
     curves = {c.features[0]: c for c in result.curves if len(c.features) == 1 and not c.group}
     ways = [_way(curves[name], outputs) if name in curves else "" for name in features]
-    told = [clean(n) + (f" ({way})" if way else "") for n, way in zip(features, ways, strict=True)]
+    names = [quoted(clean(name), ", ", "(") for name in features]
+    told = [name + (f" ({way})" if way else "") for name, way in zip(names, ways, strict=True)]
+    start, listed = f"Leading features by {measure}", ", ".join(told)
     if not any(ways):
-        return ""
-    is_one = len(outputs) == 1
-    means = f"the average prediction{of_output(outputs, 0)}" if is_one else "average predictions"
-    return f"Leading features by {measure}, and {means} along each: {', '.join(told)}."
+        return f"{start}: {listed}." if has_texts else ""
+    is_one, of_one = len(outputs) == 1, of_output(outputs, 0)
+    means = f"the average prediction{of_one}" if is_one else "average predictions"
+    each = "each that has a curve" if has_texts and not all(ways) else "each"
+    return f"{start}, and {means} along {each}: {listed}."
 
 
 def _way(curve: PartialDependenceCurve, outputs: Sequence[str]) -> str:
@@ -79,7 +86,7 @@ def _way(curve: PartialDependenceCurve, outputs: Sequence[str]) -> str:
         column = int(np.argmax(np.ptp(values, axis=0)))
     name = f"{clean(outputs[column])} " if len(outputs) > 1 else ""
     if is_flat(values[:, column]):
-        return ""
+        return "stays the same" if len(outputs) == 1 else "stay the same"
     if direction := _direction(curve, values[:, [column]]):
         return f"{name}{_WORDS[direction]}"
     low, high = (grid_point(curve, at) for at in curve_extremes(curve, values[:, column]))

@@ -10,20 +10,15 @@ from onnxplain.v1.swarm_pb2 import SwarmOptions
 
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.core.number_texts import share_text
+from onnxplain_server.methods.losses import Measure, is_score
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.plots.elements.naming import class_phrase, unit_of
 from onnxplain_server.plots.elements.number_formats import spell_beside
 from onnxplain_server.report.finding import joined
-from onnxplain_server.report.key_figures import r_squared_text
-from onnxplain_server.report.loss_findings import (
-    ROOT,
-    RootLosses,
-    are_perfect,
-    loss_of,
-    root_losses,
-)
+from onnxplain_server.report.key_figures import perfect_outputs, r_squared_text
+from onnxplain_server.report.loss_findings import ROOT, RootLosses, loss_of, root_losses
 from onnxplain_server.report.sentences.effects import largest
 from onnxplain_server.report.sentences.words import few_of, for_output
 from onnxplain_server.report.swarm_findings import best_weight_text, move_words, score_text
@@ -74,7 +69,7 @@ def _shuffled(explanation: Explanation) -> Iterator[str]:
         yield f"{start} {_root_rises(roots, values[rows, 0], outputs)}{apart}."
         return
     size = texts[0] if texts[0] == texts[-1] else f"{texts[-1]} to {texts[0]}"
-    article = "a" if loss_names.is_score(loss) else "an"
+    article = "a" if is_score(loss) else "an"
     baseline = np.array(result.baseline_losses)
     yield (
         f"{start} {article} {loss_names.change(loss)}{for_output(outputs, column)} by "
@@ -107,14 +102,14 @@ def of_average_loss(explanation: Explanation) -> Iterator[str]:
     outputs = list(result.output_names)
     loss = loss_of(explanation.options.average_loss)
     name = loss_names.heading(loss, tuple(outputs))
-    is_score = loss_names.is_score(loss)
     if len(values) == 1:
         compared = _beside_constant(explanation, name)
-        yield compared or f"{name}{_worst(values[0], outputs, is_score=is_score)}."
-        if are_perfect(loss, values):
+        yield compared or f"{name}{_worst(values[0], outputs, loss)}."
+        if perfect_outputs(explanation).any():
             yield _OF_TRAINING
         return
-    column = int(np.argmin(values.min(axis=0)) if is_score else np.argmax(values.max(axis=0)))
+    best_is_high = is_score(loss)
+    column = int(np.argmin(values.min(axis=0)) if best_is_high else np.argmax(values.max(axis=0)))
     groups = [clean(one.group) for one in result.losses]
     yield f"{name}{for_output(outputs, column)} {_extent(values[:, column], groups)}."
 
@@ -132,9 +127,9 @@ def _beside_constant(explanation: Explanation, name: str) -> str:
         return ""
     pair = np.array([*result.losses[0].values, *result.constant_losses])
     own, constant = (spell_beside(value, pair) for value in pair)
-    share = r_squared_text(explanation)
+    share, loss = r_squared_text(explanation), loss_of(explanation.options.average_loss)
     if not share:
-        return f"{name} is {own}, of the best constant prediction {constant}."
+        return f"{name} is {own}, of {loss_names.yardstick_in_words(loss)} {constant}."
     roots = np.sqrt(pair)
     own, constant = (spell_beside(value, roots) for value in roots)
     output = clean(result.output_names[0])
@@ -144,17 +139,18 @@ def _beside_constant(explanation: Explanation, name: str) -> str:
     )
 
 
-def _worst(values: Vector, outputs: Sequence[str], *, is_score: bool) -> str:
+def _worst(values: Vector, outputs: Sequence[str], loss: Measure) -> str:
     """Write the number of the only output, or of the one predicted worst; ties are told as such."""
-    column = int(np.argmin(values) if is_score else np.argmax(values))
+    best_is_high = is_score(loss)
+    column = int(np.argmin(values) if best_is_high else np.argmax(values))
     texts = [spell_beside(value, values) for value in values]
     if len(values) > 1 and len(set(texts)) == 1:
         return f" is {texts[0]} for each output"
     alike = [clean(outputs[k]) for k, text in enumerate(texts) if text == texts[column]]
     if len(alike) > 1:
-        better = "higher" if is_score else "lower"
+        better = "higher" if best_is_high else "lower"
         return f" is {texts[column]} for {few_of(alike)}, and {better} for the other outputs"
-    worst = ", the lowest of all outputs" if is_score else ", the highest of all outputs"
+    worst = ", the lowest of all outputs" if best_is_high else ", the highest of all outputs"
     return f"{for_output(outputs, column)} is {texts[column]}{worst if len(values) > 1 else ''}"
 
 

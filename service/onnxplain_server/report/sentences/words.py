@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 
-from onnxplain_server.plots.elements.labels import clean
+from onnxplain_server.plots.elements.labels import clean, quoted
 from onnxplain_server.plots.elements.naming import TOTAL, spoken
 from onnxplain_server.report.finding import joined
 
@@ -45,7 +45,8 @@ def feature_names(features: Sequence[str]) -> str:
 def few_of(names: Sequence[str], conjunction: str = "and") -> str:
     """Enumerate the first names, and count the others: "a, b, c and 2 more"."""
     more = [f"{len(names) - _MAX_NAMED} more"] if len(names) > _MAX_NAMED else []
-    *others, last = [*names[:_MAX_NAMED], *more]
+    told = [quoted(name, ", ", f" {conjunction} ") for name in names[:_MAX_NAMED]]
+    *others, last = [*(told if len(names) > 1 else names), *more]
     return f"{', '.join(others)} {conjunction} {last}" if others else last
 
 

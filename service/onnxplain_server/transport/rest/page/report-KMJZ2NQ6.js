@@ -1,4 +1,4 @@
-import{D as g,P as d,Q as p,u as f,v as c}from"./chunk-NLL5XWB3.js";import"./chunk-COGIFV5U.js";var u=`:root {
+import{D as u,K as p,M as h,S as d,T as f,u as g,v as c}from"./chunk-GF4BSWZV.js";import"./chunk-COGIFV5U.js";var b=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
@@ -43,7 +43,7 @@ figure { color-scheme: light; }
   /* A chart that is taller than a sheet would be cut. */
   .plot img, .plot svg.marks { max-width: 100%; max-height: 85vh; height: auto; }
 }
-`;var h=`* { box-sizing: border-box; }
+`;var v=`* { box-sizing: border-box; }
 
 body {
   margin: 0 auto;
@@ -92,7 +92,7 @@ aside ul { margin: 0; padding-left: 1.2rem; }
 code { color: var(--quiet); font-size: 0.85em; }
 
 /* A figure without a neighbour fills its row. */
-.figures { display: flex; flex-wrap: wrap; align-items: flex-start; gap: 1.25rem; }
+.figures { display: flex; flex-wrap: wrap; gap: 1.25rem; }
 figure {
   flex: 1 1 min(100%, 35rem);
   min-width: 0;
@@ -107,7 +107,7 @@ figure.own-size { flex: 0 1 auto; max-width: 100%; }
 /* Two names, to win over the style that the drawing brings. */
 figure .plot { display: block; min-height: 4rem; color: #202124; overflow-x: auto; }
 .vega-bindings { padding: 0 1rem 0.5rem; font: 0.875rem/1.5 system-ui, "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif; }
-.vega-bindings label { margin-right: 0.75rem; }
+.vega-bindings label { display: inline-block; max-width: 100%; margin-right: 0.75rem; }
 .hint { margin: 0; padding: 0 1rem 0.75rem; color: #5f6368; font-size: 0.875rem; }
 figcaption { padding: 0 1rem 0.75rem; max-width: 40rem; color: #5f6368; font-size: 0.875rem; }
 /* The drawing says the same in its title; who cannot see it still hears the caption. */
@@ -167,42 +167,42 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: 0.85rem; }
   a { color: inherit; text-decoration: none; }
   .vega-embed details, .vega-bindings, .hint { display: none; }
 }
-`;var y="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",$=2e6;function K(e){return $-new TextEncoder().encode(k(e)).length}function k(e){let{title:i,notes:a,summary:r,keyFigures:n,warnings:o,sections:l,receipt:s}=e;return`<!DOCTYPE html>
+`;var k="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",z=2e6;function W(e){return z-new TextEncoder().encode(q(e)).length}function q(e){let{title:t,notes:r,summary:a,keyFigures:n,warnings:o,sections:l,receipt:s}=e;return`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${y}">
+<meta http-equiv="Content-Security-Policy" content="${k}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="onnxplain">
-<title>${t(i)}</title>
+<title>${i(t)}</title>
 <style>
-${u}${h}
+${b}${v}
 .plot img { max-width: 100%; height: auto; }
 .notes { white-space: pre-wrap; }
 </style>
 </head>
 <body>
-<header><h1>${t(i)}</h1>${z(r,n)}</header>
+<header><h1>${i(t)}</h1>${S(a,n)}</header>
 <main>
-${a===""?"":`<section><h2>Notes</h2><p class="notes">${t(a)}</p></section>`}
+${r===""?"":`<section><h2>Notes</h2><p class="notes">${i(r)}</p></section>`}
 ${o.length===0?"":`<aside aria-label="Warnings"><h2>Before you trust the numbers</h2>${m(o)}</aside>`}
-${l.map(S).join(`
+${l.map(O).join(`
 `)}
 <section id="receipt"><h2>How these numbers were made</h2>${m(s)}</section>
 </main>
 <footer>Made by onnxplain. This page is complete in itself and loads nothing.</footer>
 </body>
 </html>
-`}function z(e,i){let[a,...r]=e;if(a===void 0)return"";let n=`<p class="found"><bdi>${t(a)}</bdi></p>${q(i)}`;return r.length===0?n:`${n}<div class="found">${m(r)}</div>`}function q(e){return e.length===0?"":`<dl class="key-figures" aria-label="Key figures">${e.map(({name:a,value:r,unit:n,comparison:o})=>`<div><dt><bdi>${t(a)}</bdi></dt><dd><b>${t(r)}</b> <bdi>${t(n)}</bdi></dd>${o===""?"":`<dd>${t(o)}</dd>`}</div>`).join("")}</dl>`}function S(e){let{title:i,question:a,pictures:r,leftOut:n,tables:o,limits:l}=e,s=n>0?`<p class="note">${n} more charts are left out.</p>`:"";return`<section>
-<h2>${t(i)}</h2>
-<p class="question">${t(a)}</p>
-<div class="figures">${r.map(C).join("")}</div>
+`}function S(e,t){let r=e.slice(0,p.leading_sentences),a=e.slice(r.length),o=`${r.map(l=>`<p class="found"><bdi>${i(l)}</bdi></p>`).join("")}${C(t)}`;return a.length===0?o:`${o}<div class="found">${m(a)}</div>`}function C(e){if(e.length===0)return"";let t=e.slice(0,p.most_key_figures).map(({name:n,value:o,unit:l,comparison:s})=>`<div><dt><bdi>${i(n)}</bdi></dt><dd><b>${i(o)}</b> <bdi>${i(l)}</bdi></dd>${s===""?"":`<dd>${i(s)}</dd>`}</div>`),r=h(e),a=r===""?"":`<p class="note">${r}</p>`;return`<dl class="key-figures" aria-label="Key figures">${t.join("")}</dl>${a}`}function O(e){let{title:t,question:r,pictures:a,leftOut:n,tables:o,limits:l}=e,s=n>0?`<p class="note">${n} more charts are left out.</p>`:"";return`<section>
+<h2>${i(t)}</h2>
+<p class="question">${i(r)}</p>
+<div class="figures">${a.map(j).join("")}</div>
 ${s}
-<div class="tables">${o.map(O).join("")}</div>
-<div class="limits"><h3>${t(i)}: when not to rely on it</h3>${m(l)}</div>
-</section>`}function C({description:e,svg:i}){let a=new TextEncoder().encode(i),r="";for(let o of a)r+=String.fromCharCode(o);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(r)}`}" alt="${t(e)}"></div></figure>`}function O({title:e,note:i="",columns:a,rows:r}){let n=a.map((s,b)=>`<th scope="col"${r.some(v=>typeof v[b]=="number")?' class="number"':""}>${t(c(s,p))}</th>`).join(""),o=r.slice(0,d).map(s=>`<tr>${s.map(j).join("")}</tr>`).join(`
-`),l=r.length>d?`<p class="note">${r.length-d} more rows are left out.</p>`:"";return`<div class="table"><table><caption><b>${t(e)}</b> <span class="note">${t(i)}</span></caption>
-<thead><tr>${n}</tr></thead><tbody>${o}</tbody></table>${l}</div>`}function j(e){return typeof e=="string"?`<td><bdi>${t(c(e,p))}</bdi></td>`:`<td class="number">${g(e)}</td>`}function m(e){return`<ul>${e.map(i=>`<li><bdi>${t(i)}</bdi></li>`).join("")}</ul>`}var P={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function t(e){return e.split(`
-`).map(i=>f(i).replace(/[&<>"']/g,a=>P[a]??"")).join(`
-`)}export{$ as LARGEST,k as reportOf,K as roomOf};
+<div class="tables">${o.map(E).join("")}</div>
+<div class="limits"><h3>${i(t)}: when not to rely on it</h3>${m(l)}</div>
+</section>`}function j({description:e,svg:t}){let r=new TextEncoder().encode(t),a="";for(let o of r)a+=String.fromCharCode(o);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(a)}`}" alt="${i(e)}"></div></figure>`}function E({title:e,note:t="",columns:r,rows:a}){let n=r.map((s,w)=>`<th scope="col"${a.some(y=>typeof y[w]=="number")?' class="number"':""}>${i(c(s,f))}</th>`).join(""),o=a.slice(0,d).map(s=>`<tr>${s.map(P).join("")}</tr>`).join(`
+`),l=a.length>d?`<p class="note">${a.length-d} more rows are left out.</p>`:"";return`<div class="table"><table><caption><b>${i(e)}</b> <span class="note">${i(t)}</span></caption>
+<thead><tr>${n}</tr></thead><tbody>${o}</tbody></table>${l}</div>`}function P(e){return typeof e=="string"?`<td><bdi>${i(c(e,f))}</bdi></td>`:`<td class="number">${u(e)}</td>`}function m(e){return`<ul>${e.map(t=>`<li><bdi>${i(t)}</bdi></li>`).join("")}</ul>`}var T={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function i(e){return e.split(`
+`).map(t=>g(t).replace(/[&<>"']/g,r=>T[r]??"")).join(`
+`)}export{z as LARGEST,q as reportOf,W as roomOf};
