@@ -1,4 +1,4 @@
-import{D as g,P as d,Q as p,u as f,v as c}from"./chunk-NLL5XWB3.js";import"./chunk-COGIFV5U.js";var u=`:root {
+import{D as g,P as d,Q as p,u as f,v as c}from"./chunk-SG566PEH.js";import"./chunk-COGIFV5U.js";var u=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
