@@ -107,6 +107,10 @@ def methods(task: Task) -> dict[str, list[Any]]:
         "individual-conditional-expectation": [
             onnxplain.IndividualConditionalExpectation(features=[first, second])
         ],
+        "accumulated-local-effects": [
+            onnxplain.AccumulatedLocalEffects(features=[first], repeat_count=100),
+            onnxplain.AccumulatedLocalEffects(features=[second], group_column=task.group),
+        ],
         "permutation-importance": [onnxplain.PermutationImportance()],
         "average-loss": [onnxplain.AverageLoss(group_column=task.group)],
         "feature-vectors": [onnxplain.FeatureVectors()],

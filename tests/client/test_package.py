@@ -9,6 +9,9 @@ import onnxplain
 import pytest
 
 PUBLIC = [
+    "AccumulatedLocalEffect",
+    "AccumulatedLocalEffects",
+    "AccumulatedLocalEffectsResult",
     "AsyncClient",
     "AsyncOperation",
     "Attributions",

@@ -9,6 +9,7 @@ import numpy as np
 import onnx.helper
 import pytest
 from onnxplain import (
+    AccumulatedLocalEffects,
     Attributions,
     AverageLoss,
     Explanations,
@@ -48,6 +49,7 @@ METHODS: list[Any] = [
     Firm,
     Swarm,
     Attributions,
+    AccumulatedLocalEffects,
 ]
 
 
@@ -205,6 +207,17 @@ def test_options_arrive_with_their_values() -> None:
                 }
             },
             id="importance",
+        ),
+        pytest.param(
+            AccumulatedLocalEffects(features=["age"], bin_count=5, repeat_count=0),
+            {
+                "accumulated_local_effects": {
+                    "features": [{"names": ["age"]}],
+                    "bin_count": 5,
+                    "repeat_count": 0,
+                }
+            },
+            id="accumulated",
         ),
         pytest.param(
             AverageLoss(target_columns=["y", "z"], sum_outputs=True, group_column="sex"),

@@ -62,6 +62,7 @@ DECLARED = {
             "seconds",
         ),
     },
+    "accumulated_local_effects": {"moves_few_features", "warm_up"},
     "sequences": {"is_alone", "unread_prediction", "seconds"},
 }
 

@@ -31,6 +31,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "average_loss": {},
     "feature_vectors": {"source": "SURROGATE", "sentence_count": 500, "depth": 3},
     "firm": {"features": ["x0"], "repeat_count": 0},
+    "accumulated_local_effects": {"bin_count": 2},
 }
 DRAWN = {
     "interactions": 500,
@@ -40,6 +41,7 @@ DRAWN = {
     "average_loss": ROWS,
     "feature_vectors": 10_000,
     "firm": ROWS,
+    "accumulated_local_effects": 10_000,
 }
 BY_TREES = {**DRAWN, "interactions": ROWS, "partial_dependence": ROWS}
 

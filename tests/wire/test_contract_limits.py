@@ -32,6 +32,7 @@ ASKED: list[tuple[str, dict[str, Any], dict[str, str]]] = [
     ("permutation_importance", {}, {"PermutationImportanceOptions": ""}),
     ("average_loss", {}, {"AverageLossOptions": ""}),
     ("attributions", {}, {"AttributionsOptions": ""}),
+    ("accumulated_local_effects", {}, {"AccumulatedLocalEffectsOptions": ""}),
     (
         "feature_vectors",
         {"knockoffs": {}},

@@ -143,6 +143,9 @@ FORMS = {
 """By message and field."""
 
 EXAMPLES = {
+    "AccumulatedLocalEffects": [
+        '>>> onnxplain.AccumulatedLocalEffects(features=["age"], repeat_count=200)'
+    ],
     "Interactions": [">>> onnxplain.Interactions(pairwise_feature_count=3)"],
     "PartialDependence": [
         '>>> onnxplain.PartialDependence(features=["age", ("age", "bmi")], grid_size=30)'

@@ -509,6 +509,7 @@ type MethodOptions struct {
 	//	*MethodOptions_Firm
 	//	*MethodOptions_Swarm
 	//	*MethodOptions_Attributions
+	//	*MethodOptions_AccumulatedLocalEffects
 	Method        isMethodOptions_Method `protobuf_oneof:"method"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -632,6 +633,15 @@ func (x *MethodOptions) GetAttributions() *AttributionsOptions {
 	return nil
 }
 
+func (x *MethodOptions) GetAccumulatedLocalEffects() *AccumulatedLocalEffectsOptions {
+	if x != nil {
+		if x, ok := x.Method.(*MethodOptions_AccumulatedLocalEffects); ok {
+			return x.AccumulatedLocalEffects
+		}
+	}
+	return nil
+}
+
 type isMethodOptions_Method interface {
 	isMethodOptions_Method()
 }
@@ -681,6 +691,11 @@ type MethodOptions_Attributions struct {
 	Attributions *AttributionsOptions `protobuf:"bytes,9,opt,name=attributions,proto3,oneof"`
 }
 
+type MethodOptions_AccumulatedLocalEffects struct {
+	// Differences along a feature between rows as they occur.
+	AccumulatedLocalEffects *AccumulatedLocalEffectsOptions `protobuf:"bytes,10,opt,name=accumulated_local_effects,json=accumulatedLocalEffects,proto3,oneof"`
+}
+
 func (*MethodOptions_Interactions) isMethodOptions_Method() {}
 
 func (*MethodOptions_PartialDependence) isMethodOptions_Method() {}
@@ -698,6 +713,8 @@ func (*MethodOptions_Firm) isMethodOptions_Method() {}
 func (*MethodOptions_Swarm) isMethodOptions_Method() {}
 
 func (*MethodOptions_Attributions) isMethodOptions_Method() {}
+
+func (*MethodOptions_AccumulatedLocalEffects) isMethodOptions_Method() {}
 
 // The explanations, and how they were made.
 type ExplainResponse struct {
@@ -883,6 +900,7 @@ type Explanation struct {
 	//	*Explanation_Firm
 	//	*Explanation_Swarm
 	//	*Explanation_Attributions
+	//	*Explanation_AccumulatedLocalEffects
 	Result isExplanation_Result `protobuf_oneof:"result"`
 	// Pictures of the result.
 	Plots []*Plot `protobuf:"bytes,10,rep,name=plots,proto3" json:"plots,omitempty"`
@@ -1018,6 +1036,15 @@ func (x *Explanation) GetAttributions() *AttributionsResult {
 	return nil
 }
 
+func (x *Explanation) GetAccumulatedLocalEffects() *AccumulatedLocalEffectsResult {
+	if x != nil {
+		if x, ok := x.Result.(*Explanation_AccumulatedLocalEffects); ok {
+			return x.AccumulatedLocalEffects
+		}
+	}
+	return nil
+}
+
 func (x *Explanation) GetPlots() []*Plot {
 	if x != nil {
 		return x.Plots
@@ -1095,6 +1122,11 @@ type Explanation_Attributions struct {
 	Attributions *AttributionsResult `protobuf:"bytes,9,opt,name=attributions,proto3,oneof"`
 }
 
+type Explanation_AccumulatedLocalEffects struct {
+	// Of AccumulatedLocalEffectsOptions.
+	AccumulatedLocalEffects *AccumulatedLocalEffectsResult `protobuf:"bytes,14,opt,name=accumulated_local_effects,json=accumulatedLocalEffects,proto3,oneof"`
+}
+
 func (*Explanation_Interactions) isExplanation_Result() {}
 
 func (*Explanation_PartialDependence) isExplanation_Result() {}
@@ -1112,6 +1144,8 @@ func (*Explanation_Firm) isExplanation_Result() {}
 func (*Explanation_Swarm) isExplanation_Result() {}
 
 func (*Explanation_Attributions) isExplanation_Result() {}
+
+func (*Explanation_AccumulatedLocalEffects) isExplanation_Result() {}
 
 // A class of the target, and the output that scores it.
 type ClassPairing struct {
@@ -3076,7 +3110,7 @@ var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fonnxplain/v1/attributions.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a(onnxplain/v1/prediction_comparison.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a$onnxplain/v1/table_description.proto\x1a\x19onnxplain/v1/upload.proto\"\x9a\t\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a,onnxplain/v1/accumulated_local_effects.proto\x1a\x1fonnxplain/v1/attributions.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a(onnxplain/v1/prediction_comparison.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a$onnxplain/v1/table_description.proto\x1a\x19onnxplain/v1/upload.proto\"\x9a\t\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -3116,7 +3150,7 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x05_seedB\b\n" +
 	"\x06_plotsB\x11\n" +
 	"\x0f_budget_secondsB\x1d\n" +
-	"\x1b_budget_predicted_row_count\"\xed\x05\n" +
+	"\x1b_budget_predicted_row_count\"\xd9\x06\n" +
 	"\rMethodOptions\x12G\n" +
 	"\finteractions\x18\x01 \x01(\v2!.onnxplain.v1.InteractionsOptionsH\x00R\finteractions\x12W\n" +
 	"\x12partial_dependence\x18\x02 \x01(\v2&.onnxplain.v1.PartialDependenceOptionsH\x00R\x11partialDependence\x12\x85\x01\n" +
@@ -3126,7 +3160,9 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x0ffeature_vectors\x18\x06 \x01(\v2#.onnxplain.v1.FeatureVectorsOptionsH\x00R\x0efeatureVectors\x12/\n" +
 	"\x04firm\x18\a \x01(\v2\x19.onnxplain.v1.FirmOptionsH\x00R\x04firm\x122\n" +
 	"\x05swarm\x18\b \x01(\v2\x1a.onnxplain.v1.SwarmOptionsH\x00R\x05swarm\x12G\n" +
-	"\fattributions\x18\t \x01(\v2!.onnxplain.v1.AttributionsOptionsH\x00R\fattributionsB\b\n" +
+	"\fattributions\x18\t \x01(\v2!.onnxplain.v1.AttributionsOptionsH\x00R\fattributions\x12j\n" +
+	"\x19accumulated_local_effects\x18\n" +
+	" \x01(\v2,.onnxplain.v1.AccumulatedLocalEffectsOptionsH\x00R\x17accumulatedLocalEffectsB\b\n" +
 	"\x06method\"\xbe\x02\n" +
 	"\x0fExplainResponse\x12=\n" +
 	"\fexplanations\x18\x01 \x03(\v2\x19.onnxplain.v1.ExplanationR\fexplanations\x124\n" +
@@ -3142,7 +3178,7 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x04unit\x18\x03 \x01(\tR\x04unit\x12\x1e\n" +
 	"\n" +
 	"comparison\x18\x04 \x01(\tR\n" +
-	"comparison\"\xb2\a\n" +
+	"comparison\"\x9d\b\n" +
 	"\vExplanation\x12F\n" +
 	"\finteractions\x18\x01 \x01(\v2 .onnxplain.v1.InteractionsResultH\x00R\finteractions\x12V\n" +
 	"\x12partial_dependence\x18\x02 \x01(\v2%.onnxplain.v1.PartialDependenceResultH\x00R\x11partialDependence\x12\x84\x01\n" +
@@ -3152,7 +3188,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x0ffeature_vectors\x18\x06 \x01(\v2\".onnxplain.v1.FeatureVectorsResultH\x00R\x0efeatureVectors\x12.\n" +
 	"\x04firm\x18\a \x01(\v2\x18.onnxplain.v1.FirmResultH\x00R\x04firm\x121\n" +
 	"\x05swarm\x18\b \x01(\v2\x19.onnxplain.v1.SwarmResultH\x00R\x05swarm\x12F\n" +
-	"\fattributions\x18\t \x01(\v2 .onnxplain.v1.AttributionsResultH\x00R\fattributions\x12(\n" +
+	"\fattributions\x18\t \x01(\v2 .onnxplain.v1.AttributionsResultH\x00R\fattributions\x12i\n" +
+	"\x19accumulated_local_effects\x18\x0e \x01(\v2+.onnxplain.v1.AccumulatedLocalEffectsResultH\x00R\x17accumulatedLocalEffects\x12(\n" +
 	"\x05plots\x18\n" +
 	" \x03(\v2\x12.onnxplain.v1.PlotR\x05plots\x125\n" +
 	"\aoptions\x18\v \x01(\v2\x1b.onnxplain.v1.MethodOptionsR\aoptions\x12*\n" +
@@ -3398,28 +3435,30 @@ var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(*FirmOptions)(nil),                             // 42: onnxplain.v1.FirmOptions
 	(*SwarmOptions)(nil),                            // 43: onnxplain.v1.SwarmOptions
 	(*AttributionsOptions)(nil),                     // 44: onnxplain.v1.AttributionsOptions
-	(*ModelDescription)(nil),                        // 45: onnxplain.v1.ModelDescription
-	(*InteractionsResult)(nil),                      // 46: onnxplain.v1.InteractionsResult
-	(*PartialDependenceResult)(nil),                 // 47: onnxplain.v1.PartialDependenceResult
-	(*IndividualConditionalExpectationResult)(nil),  // 48: onnxplain.v1.IndividualConditionalExpectationResult
-	(*PermutationImportanceResult)(nil),             // 49: onnxplain.v1.PermutationImportanceResult
-	(*AverageLossResult)(nil),                       // 50: onnxplain.v1.AverageLossResult
-	(*FeatureVectorsResult)(nil),                    // 51: onnxplain.v1.FeatureVectorsResult
-	(*FirmResult)(nil),                              // 52: onnxplain.v1.FirmResult
-	(*SwarmResult)(nil),                             // 53: onnxplain.v1.SwarmResult
-	(*AttributionsResult)(nil),                      // 54: onnxplain.v1.AttributionsResult
-	(*Plot)(nil),                                    // 55: onnxplain.v1.Plot
-	(*durationpb.Duration)(nil),                     // 56: google.protobuf.Duration
-	(*PredictionComparison)(nil),                    // 57: onnxplain.v1.PredictionComparison
-	(RemoteModel_Protocol)(0),                       // 58: onnxplain.v1.RemoteModel.Protocol
-	(*Columns)(nil),                                 // 59: onnxplain.v1.Columns
-	(*TableDescription)(nil),                        // 60: onnxplain.v1.TableDescription
-	(*UploadModelRequest)(nil),                      // 61: onnxplain.v1.UploadModelRequest
-	(*UploadTableRequest)(nil),                      // 62: onnxplain.v1.UploadTableRequest
-	(*longrunningpb.Operation)(nil),                 // 63: google.longrunning.Operation
-	(*ExplanationPlan)(nil),                         // 64: onnxplain.v1.ExplanationPlan
-	(*UploadModelResponse)(nil),                     // 65: onnxplain.v1.UploadModelResponse
-	(*UploadTableResponse)(nil),                     // 66: onnxplain.v1.UploadTableResponse
+	(*AccumulatedLocalEffectsOptions)(nil),          // 45: onnxplain.v1.AccumulatedLocalEffectsOptions
+	(*ModelDescription)(nil),                        // 46: onnxplain.v1.ModelDescription
+	(*InteractionsResult)(nil),                      // 47: onnxplain.v1.InteractionsResult
+	(*PartialDependenceResult)(nil),                 // 48: onnxplain.v1.PartialDependenceResult
+	(*IndividualConditionalExpectationResult)(nil),  // 49: onnxplain.v1.IndividualConditionalExpectationResult
+	(*PermutationImportanceResult)(nil),             // 50: onnxplain.v1.PermutationImportanceResult
+	(*AverageLossResult)(nil),                       // 51: onnxplain.v1.AverageLossResult
+	(*FeatureVectorsResult)(nil),                    // 52: onnxplain.v1.FeatureVectorsResult
+	(*FirmResult)(nil),                              // 53: onnxplain.v1.FirmResult
+	(*SwarmResult)(nil),                             // 54: onnxplain.v1.SwarmResult
+	(*AttributionsResult)(nil),                      // 55: onnxplain.v1.AttributionsResult
+	(*AccumulatedLocalEffectsResult)(nil),           // 56: onnxplain.v1.AccumulatedLocalEffectsResult
+	(*Plot)(nil),                                    // 57: onnxplain.v1.Plot
+	(*durationpb.Duration)(nil),                     // 58: google.protobuf.Duration
+	(*PredictionComparison)(nil),                    // 59: onnxplain.v1.PredictionComparison
+	(RemoteModel_Protocol)(0),                       // 60: onnxplain.v1.RemoteModel.Protocol
+	(*Columns)(nil),                                 // 61: onnxplain.v1.Columns
+	(*TableDescription)(nil),                        // 62: onnxplain.v1.TableDescription
+	(*UploadModelRequest)(nil),                      // 63: onnxplain.v1.UploadModelRequest
+	(*UploadTableRequest)(nil),                      // 64: onnxplain.v1.UploadTableRequest
+	(*longrunningpb.Operation)(nil),                 // 65: google.longrunning.Operation
+	(*ExplanationPlan)(nil),                         // 66: onnxplain.v1.ExplanationPlan
+	(*UploadModelResponse)(nil),                     // 67: onnxplain.v1.UploadModelResponse
+	(*UploadTableResponse)(nil),                     // 68: onnxplain.v1.UploadTableResponse
 }
 var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
 	33, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
@@ -3437,90 +3476,92 @@ var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
 	42, // 12: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
 	43, // 13: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
 	44, // 14: onnxplain.v1.MethodOptions.attributions:type_name -> onnxplain.v1.AttributionsOptions
-	6,  // 15: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
-	45, // 16: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
-	9,  // 17: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
-	13, // 18: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
-	5,  // 19: onnxplain.v1.ExplainResponse.key_figures:type_name -> onnxplain.v1.KeyFigure
-	46, // 20: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
-	47, // 21: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
-	48, // 22: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
-	49, // 23: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
-	50, // 24: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
-	51, // 25: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
-	52, // 26: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
-	53, // 27: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
-	54, // 28: onnxplain.v1.Explanation.attributions:type_name -> onnxplain.v1.AttributionsResult
-	55, // 29: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
-	3,  // 30: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
-	8,  // 31: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
-	7,  // 32: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
-	0,  // 33: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
-	31, // 34: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
-	56, // 35: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
-	12, // 36: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
-	11, // 37: onnxplain.v1.Receipt.sources:type_name -> onnxplain.v1.Source
-	10, // 38: onnxplain.v1.Receipt.remote_model:type_name -> onnxplain.v1.RemoteModelReceipt
-	35, // 39: onnxplain.v1.Receipt.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	57, // 40: onnxplain.v1.Receipt.prediction_comparison:type_name -> onnxplain.v1.PredictionComparison
-	58, // 41: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
-	1,  // 42: onnxplain.v1.Warning.kind:type_name -> onnxplain.v1.Warning.Kind
-	2,  // 43: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	17, // 44: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
-	4,  // 45: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
-	16, // 46: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
-	6,  // 47: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
-	13, // 48: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
-	2,  // 49: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	32, // 50: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
-	33, // 51: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
-	45, // 52: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
-	33, // 53: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
-	34, // 54: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
-	59, // 55: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
-	24, // 56: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	60, // 57: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
-	13, // 58: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
-	33, // 59: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
-	34, // 60: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
-	35, // 61: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	24, // 62: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	13, // 63: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
-	33, // 64: onnxplain.v1.CheckModelRequest.model:type_name -> onnxplain.v1.Model
-	34, // 65: onnxplain.v1.CheckModelRequest.table:type_name -> onnxplain.v1.Table
-	35, // 66: onnxplain.v1.CheckModelRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	24, // 67: onnxplain.v1.CheckModelRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	57, // 68: onnxplain.v1.CheckModelResponse.comparison:type_name -> onnxplain.v1.PredictionComparison
-	13, // 69: onnxplain.v1.CheckModelResponse.warnings:type_name -> onnxplain.v1.Warning
-	2,  // 70: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
-	14, // 71: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
-	18, // 72: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
-	19, // 73: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
-	21, // 74: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
-	2,  // 75: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
-	22, // 76: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	25, // 77: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
-	27, // 78: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
-	29, // 79: onnxplain.v1.ExplanationService.CheckModel:input_type -> onnxplain.v1.CheckModelRequest
-	61, // 80: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	62, // 81: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	4,  // 82: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	15, // 83: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	63, // 84: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
-	20, // 85: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
-	16, // 86: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
-	64, // 87: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
-	23, // 88: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	26, // 89: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
-	28, // 90: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
-	30, // 91: onnxplain.v1.ExplanationService.CheckModel:output_type -> onnxplain.v1.CheckModelResponse
-	65, // 92: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	66, // 93: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	82, // [82:94] is the sub-list for method output_type
-	70, // [70:82] is the sub-list for method input_type
-	70, // [70:70] is the sub-list for extension type_name
-	70, // [70:70] is the sub-list for extension extendee
-	0,  // [0:70] is the sub-list for field type_name
+	45, // 15: onnxplain.v1.MethodOptions.accumulated_local_effects:type_name -> onnxplain.v1.AccumulatedLocalEffectsOptions
+	6,  // 16: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
+	46, // 17: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
+	9,  // 18: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
+	13, // 19: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
+	5,  // 20: onnxplain.v1.ExplainResponse.key_figures:type_name -> onnxplain.v1.KeyFigure
+	47, // 21: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
+	48, // 22: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
+	49, // 23: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
+	50, // 24: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
+	51, // 25: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
+	52, // 26: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
+	53, // 27: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
+	54, // 28: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
+	55, // 29: onnxplain.v1.Explanation.attributions:type_name -> onnxplain.v1.AttributionsResult
+	56, // 30: onnxplain.v1.Explanation.accumulated_local_effects:type_name -> onnxplain.v1.AccumulatedLocalEffectsResult
+	57, // 31: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
+	3,  // 32: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
+	8,  // 33: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
+	7,  // 34: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
+	0,  // 35: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
+	31, // 36: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
+	58, // 37: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
+	12, // 38: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
+	11, // 39: onnxplain.v1.Receipt.sources:type_name -> onnxplain.v1.Source
+	10, // 40: onnxplain.v1.Receipt.remote_model:type_name -> onnxplain.v1.RemoteModelReceipt
+	35, // 41: onnxplain.v1.Receipt.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	59, // 42: onnxplain.v1.Receipt.prediction_comparison:type_name -> onnxplain.v1.PredictionComparison
+	60, // 43: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
+	1,  // 44: onnxplain.v1.Warning.kind:type_name -> onnxplain.v1.Warning.Kind
+	2,  // 45: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	17, // 46: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
+	4,  // 47: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
+	16, // 48: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
+	6,  // 49: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
+	13, // 50: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
+	2,  // 51: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	32, // 52: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
+	33, // 53: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
+	46, // 54: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
+	33, // 55: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
+	34, // 56: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
+	61, // 57: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
+	24, // 58: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	62, // 59: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
+	13, // 60: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
+	33, // 61: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
+	34, // 62: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
+	35, // 63: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	24, // 64: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	13, // 65: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
+	33, // 66: onnxplain.v1.CheckModelRequest.model:type_name -> onnxplain.v1.Model
+	34, // 67: onnxplain.v1.CheckModelRequest.table:type_name -> onnxplain.v1.Table
+	35, // 68: onnxplain.v1.CheckModelRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	24, // 69: onnxplain.v1.CheckModelRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	59, // 70: onnxplain.v1.CheckModelResponse.comparison:type_name -> onnxplain.v1.PredictionComparison
+	13, // 71: onnxplain.v1.CheckModelResponse.warnings:type_name -> onnxplain.v1.Warning
+	2,  // 72: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
+	14, // 73: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
+	18, // 74: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
+	19, // 75: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
+	21, // 76: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
+	2,  // 77: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
+	22, // 78: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	25, // 79: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
+	27, // 80: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
+	29, // 81: onnxplain.v1.ExplanationService.CheckModel:input_type -> onnxplain.v1.CheckModelRequest
+	63, // 82: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	64, // 83: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	4,  // 84: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	15, // 85: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	65, // 86: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
+	20, // 87: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
+	16, // 88: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
+	66, // 89: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
+	23, // 90: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	26, // 91: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
+	28, // 92: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
+	30, // 93: onnxplain.v1.ExplanationService.CheckModel:output_type -> onnxplain.v1.CheckModelResponse
+	67, // 94: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	68, // 95: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	84, // [84:96] is the sub-list for method output_type
+	72, // [72:84] is the sub-list for method input_type
+	72, // [72:72] is the sub-list for extension type_name
+	72, // [72:72] is the sub-list for extension extendee
+	0,  // [0:72] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_service_proto_init() }
@@ -3528,6 +3569,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 	if File_onnxplain_v1_explanation_service_proto != nil {
 		return
 	}
+	file_onnxplain_v1_accumulated_local_effects_proto_init()
 	file_onnxplain_v1_attributions_proto_init()
 	file_onnxplain_v1_average_loss_proto_init()
 	file_onnxplain_v1_feature_vectors_proto_init()
@@ -3555,6 +3597,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 		(*MethodOptions_Firm)(nil),
 		(*MethodOptions_Swarm)(nil),
 		(*MethodOptions_Attributions)(nil),
+		(*MethodOptions_AccumulatedLocalEffects)(nil),
 	}
 	file_onnxplain_v1_explanation_service_proto_msgTypes[4].OneofWrappers = []any{
 		(*Explanation_Interactions)(nil),
@@ -3566,6 +3609,7 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 		(*Explanation_Firm)(nil),
 		(*Explanation_Swarm)(nil),
 		(*Explanation_Attributions)(nil),
+		(*Explanation_AccumulatedLocalEffects)(nil),
 	}
 	file_onnxplain_v1_explanation_service_proto_msgTypes[10].OneofWrappers = []any{}
 	file_onnxplain_v1_explanation_service_proto_msgTypes[13].OneofWrappers = []any{

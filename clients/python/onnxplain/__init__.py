@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from onnxplain.operations import Operation
     from onnxplain.progress import Progress
     from onnxplain.remote_models import RemoteInput, RemoteModel
+    from onnxplain.requests.options.accumulated_local_effects import AccumulatedLocalEffects
     from onnxplain.requests.options.attributions import Attributions
     from onnxplain.requests.options.average_loss import AverageLoss
     from onnxplain.requests.options.feature_vectors import FeatureVectors, Knockoffs
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
     from onnxplain.requests.options.partial_dependence import PartialDependence
     from onnxplain.requests.options.permutation_importance import PermutationImportance
     from onnxplain.requests.options.swarm import Swarm
+    from onnxplain.results.accumulated_local_effects import (
+        AccumulatedLocalEffect,
+        AccumulatedLocalEffectsResult,
+    )
     from onnxplain.results.attributions import AttributionsResult
     from onnxplain.results.average_loss import AverageLossResult, GroupLoss
     from onnxplain.results.explanations import Explanations, load
@@ -78,6 +83,9 @@ if TYPE_CHECKING:
     from onnxplain.uris import ModelUri, TableUris
 
 __all__ = [
+    "AccumulatedLocalEffect",
+    "AccumulatedLocalEffects",
+    "AccumulatedLocalEffectsResult",
     "AsyncClient",
     "AsyncOperation",
     "Attributions",
@@ -149,6 +157,9 @@ __all__ = [
 ]
 
 _MODULES = {
+    "AccumulatedLocalEffect": "results.accumulated_local_effects",
+    "AccumulatedLocalEffects": "requests.options.accumulated_local_effects",
+    "AccumulatedLocalEffectsResult": "results.accumulated_local_effects",
     "AsyncClient": "async_client",
     "AsyncOperation": "async_operations",
     "Attributions": "requests.options.attributions",

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Collection
 
 _SHORT_FORMS = {
+    "ale": "accumulated_local_effects",
     "pdp": "partial_dependence",
     "pd": "partial_dependence",
     "ice": "individual_conditional_expectation",

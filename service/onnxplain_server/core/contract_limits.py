@@ -7,6 +7,16 @@ from enum import Enum
 from onnxplain_server.core.limits import Limits
 
 
+class AccumulatedLocalEffectsOptions:
+    """Limits and enumerations of `AccumulatedLocalEffectsOptions`."""
+
+    default_rows = 10_000
+    bin_count = Limits(default=20, min=2, max=1_000)
+    group_count = Limits(default=4, min=1, max=100)
+    repeat_count = Limits(default=0, min=10, max=10_000, zero_is_off=True)
+    confidence_level = Limits(default=0.95, min=0.5, max=0.999)
+
+
 class AttributionsOptions:
     """Limits and enumerations of `AttributionsOptions`."""
 

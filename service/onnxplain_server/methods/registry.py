@@ -108,6 +108,7 @@ _METHODS = (
         "attributions",
         row_indices=lambda options: (*options.row_indices, *options.background_row_indices),
     ),
+    Method("accumulated_local_effects", "accumulated_local_effects"),
 )
 
 METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _METHODS})

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from onnxplain.v1.accumulated_local_effects_pb2 import AccumulatedLocalEffect
 from onnxplain.v1.individual_conditional_expectation_pb2 import (
     IndividualConditionalExpectationCurves,
     IndividualConditionalExpectationResult,
@@ -214,7 +215,9 @@ def _curve(
         )
 
 
-def curve_extremes(curve: PartialDependenceCurve, values: Vector) -> tuple[int, int]:
+def curve_extremes(
+    curve: PartialDependenceCurve | AccumulatedLocalEffect, values: Vector
+) -> tuple[int, int]:
     """Return the places of the lowest and highest value, where rows are.
 
     Parameters
@@ -228,7 +231,9 @@ def curve_extremes(curve: PartialDependenceCurve, values: Vector) -> tuple[int, 
     return extremes(values, np.array(curve.row_weights) if curve.row_weights else None)
 
 
-def grid_point(curve: PartialDependenceCurve, index: int, *, with_name: bool = False) -> str:
+def grid_point(
+    curve: PartialDependenceCurve | AccumulatedLocalEffect, index: int, *, with_name: bool = False
+) -> str:
     """Write a point of a grid; several features with their names, as numbers have commas."""
     texts = []
     for column in curve.grid:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from onnxplain.v1.explanation_service_pb2 import Explanation
 
 from onnxplain_server.report import (
+    accumulated_findings,
     attribution_findings,
     effect_findings,
     firm_findings,
@@ -145,6 +146,10 @@ _REPORTS: Mapping[str, MethodReport] = MappingProxyType({
             e.attributions, e.options.attributions
         ),
         sentences=lambda e, _told: attributions.of_attributions(e),
+    ),
+    "accumulated_local_effects": MethodReport(
+        findings=lambda e: accumulated_findings.of_accumulated(e.accumulated_local_effects),
+        sentences=lambda e, _told: effects.of_accumulated(e),
     ),
 })  # fmt: skip
 """Reports by method. The first three stand first on a page: which features matter, how, and which

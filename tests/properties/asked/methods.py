@@ -45,6 +45,7 @@ def options_of(
         "firm": lambda: _firm(features, columns),
         "swarm": lambda: _swarm(names, classes, rows),
         "attributions": lambda: _attributions(features, rows),
+        "accumulatedLocalEffects": lambda: _accumulated_local_effects(one, column),
     }
     return makers[method]()
 
@@ -87,6 +88,17 @@ _GRID: dict[str, Any] = {
 def _partial_dependence(names, column) -> Options:
     grouped = {"groupColumn": column, "groupCount": st.sampled_from([1, 2, 3])}
     return _some({"features": _groups(names)} | _GRID_SIZE, _GRID | grouped)
+
+
+def _accumulated_local_effects(one, column) -> Options:
+    entries = st.lists(st.fixed_dictionaries({"names": st.tuples(one)}), min_size=1, max_size=2)
+    others = {
+        "groupColumn": column,
+        "groupCount": st.sampled_from([1, 2, 3]),
+        "repeatCount": st.just(10),
+        "confidenceLevel": st.sampled_from([0.5, 0.9]),
+    }
+    return _some({"features": entries, "binCount": st.sampled_from([2, 3, 5])}, others)
 
 
 def _single_rows(names, column) -> Options:

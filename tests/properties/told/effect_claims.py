@@ -131,6 +131,33 @@ def flat_curves(found: Match, explanation: Explanation) -> bool:
     return bool(values) and all((np.ptp(v, axis=0) <= 2e-6 * np.abs(v).max()).all() for v in values)
 
 
+def accumulated(found: Match, explanation: Explanation) -> bool:
+    """Check that the effect goes as far as told between the points that are named."""
+    result = explanation.accumulated_local_effects
+    for curve in result.curves:
+        values = np.array(curve.values).reshape(-1, len(result.output_names))
+        group = clean(curve.group) if curve.group else None
+        if joined(curve.features) != found["names"] or group != found["group"]:
+            continue
+        ends = [
+            [at for at in range(len(values)) if is_point(curve, at, found[name])]
+            for name in ("there", "then")
+        ]
+        for k in for_output(found, result.output_names):
+            sign = 1 if found["verb"] == "rises" else -1
+            rises = [
+                sign * (values[j, k] - values[i, k]) for i in ends[0] for j in ends[1] if i < j
+            ]
+            if any(rise > 0 and is_written(found["a"], rise) for rise in rises):
+                return True
+    return False
+
+
+def flat_accumulated(found: Match, explanation: Explanation) -> bool:
+    curves = explanation.accumulated_local_effects.curves
+    return bool(curves) and all(np.ptp(curve.values) <= 0 for curve in curves)
+
+
 def rows_of_curves(found: Match, explanation: Explanation) -> bool:
     result = explanation.individual_conditional_expectation
     count = len(result.output_names)

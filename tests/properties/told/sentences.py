@@ -76,6 +76,11 @@ _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
       r"(?: in the group (?P<group>.+))? is lowest, (?P<low>(?:almost )?\S+) at (?P<there>.+), "
       r"and highest, (?P<high>(?:almost )?\S+) at (?P<then>.+)\."), effect_claims.curve),
     (r"No feature asked about moves the average prediction\.", effect_claims.flat_curves),
+    ((rf"Along (?P<names>.+?) the accumulated effect on (?P<output>.+?)(?: in the group "
+      rf"(?P<group>.+))? (?P<verb>rises|falls) by {_A} from (?P<there>.+) to (?P<then>.+), over "
+      r"rows as they occur\."), effect_claims.accumulated),
+    (r"The accumulated effect does not change along .+\.",
+     effect_claims.flat_accumulated),
     ((rf"As (?P<names>.+) moves and the rest of a row stays, its prediction{_OF} changes by {_A} "
       rf"\(median over (?P<rows>[\d,]+) rows\), at most by {_B}\."), effect_claims.rows_of_curves),
     ((rf"The expected score{_OF} moves most along (?P<names>.+?)(?:, which cannot be told apart)?: "

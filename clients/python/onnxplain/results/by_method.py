@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TypeAlias, TypeVar
 
+from onnxplain.results.accumulated_local_effects import AccumulatedLocalEffectsResult
 from onnxplain.results.attributions import AttributionsResult
 from onnxplain.results.average_loss import AverageLossResult
 from onnxplain.results.feature_vectors import FeatureVectorsResult
@@ -32,6 +33,7 @@ Result: TypeAlias = (
     | FirmResult
     | SwarmResult
     | AttributionsResult
+    | AccumulatedLocalEffectsResult
 )
 """Result of any method."""
 
@@ -46,6 +48,7 @@ READERS: Mapping[str, Callable[[Explanation], Result]] = MappingProxyType(
         "firm": FirmResult.from_message,
         "swarm": SwarmResult.from_message,
         "attributions": AttributionsResult.from_message,
+        "accumulated_local_effects": AccumulatedLocalEffectsResult.from_message,
     }
 )
 """Functions that read the result of a message, by method."""
@@ -104,3 +107,8 @@ class ResultsByMethod:
     def attributions(self) -> AttributionsResult:
         """The result of `Attributions`; LookupError unless exactly one."""
         return self._only(AttributionsResult)
+
+    @property
+    def accumulated_local_effects(self) -> AccumulatedLocalEffectsResult:
+        """The result of `AccumulatedLocalEffects`; LookupError unless exactly one."""
+        return self._only(AccumulatedLocalEffectsResult)

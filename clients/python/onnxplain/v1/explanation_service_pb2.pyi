@@ -2,6 +2,7 @@ import datetime
 
 from google.longrunning import operations_proto_pb2 as _operations_pb2
 from google.protobuf import duration_pb2 as _duration_pb2
+from onnxplain.v1 import accumulated_local_effects_pb2 as _accumulated_local_effects_pb2
 from onnxplain.v1 import attributions_pb2 as _attributions_pb2
 from onnxplain.v1 import average_loss_pb2 as _average_loss_pb2
 from onnxplain.v1 import feature_vectors_pb2 as _feature_vectors_pb2
@@ -88,7 +89,7 @@ class ExplainRequest(_message.Message):
     def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ..., allow_inconsistent_model: bool = ..., class_labels: _Optional[_Iterable[str]] = ..., prediction: _Optional[_Iterable[str]] = ..., model_name: _Optional[str] = ..., outputs: _Optional[_Iterable[str]] = ..., budget_seconds: _Optional[float] = ..., budget_predicted_row_count: _Optional[float] = ..., partial: bool = ..., result_uri: _Optional[str] = ..., input_columns: _Optional[_Iterable[_Union[InputColumns, _Mapping]]] = ..., target_columns: _Optional[_Iterable[str]] = ..., expected_prediction_columns: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class MethodOptions(_message.Message):
-    __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "attributions")
+    __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "attributions", "accumulated_local_effects")
     INTERACTIONS_FIELD_NUMBER: _ClassVar[int]
     PARTIAL_DEPENDENCE_FIELD_NUMBER: _ClassVar[int]
     INDIVIDUAL_CONDITIONAL_EXPECTATION_FIELD_NUMBER: _ClassVar[int]
@@ -98,6 +99,7 @@ class MethodOptions(_message.Message):
     FIRM_FIELD_NUMBER: _ClassVar[int]
     SWARM_FIELD_NUMBER: _ClassVar[int]
     ATTRIBUTIONS_FIELD_NUMBER: _ClassVar[int]
+    ACCUMULATED_LOCAL_EFFECTS_FIELD_NUMBER: _ClassVar[int]
     interactions: _interactions_pb2.InteractionsOptions
     partial_dependence: _partial_dependence_pb2.PartialDependenceOptions
     individual_conditional_expectation: _individual_conditional_expectation_pb2.IndividualConditionalExpectationOptions
@@ -107,7 +109,8 @@ class MethodOptions(_message.Message):
     firm: _firm_pb2.FirmOptions
     swarm: _swarm_pb2.SwarmOptions
     attributions: _attributions_pb2.AttributionsOptions
-    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsOptions, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceOptions, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationOptions, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceOptions, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossOptions, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsOptions, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmOptions, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmOptions, _Mapping]] = ..., attributions: _Optional[_Union[_attributions_pb2.AttributionsOptions, _Mapping]] = ...) -> None: ...
+    accumulated_local_effects: _accumulated_local_effects_pb2.AccumulatedLocalEffectsOptions
+    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsOptions, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceOptions, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationOptions, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceOptions, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossOptions, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsOptions, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmOptions, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmOptions, _Mapping]] = ..., attributions: _Optional[_Union[_attributions_pb2.AttributionsOptions, _Mapping]] = ..., accumulated_local_effects: _Optional[_Union[_accumulated_local_effects_pb2.AccumulatedLocalEffectsOptions, _Mapping]] = ...) -> None: ...
 
 class ExplainResponse(_message.Message):
     __slots__ = ("explanations", "model", "receipt", "warnings", "summary", "key_figures")
@@ -138,7 +141,7 @@ class KeyFigure(_message.Message):
     def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ..., unit: _Optional[str] = ..., comparison: _Optional[str] = ...) -> None: ...
 
 class Explanation(_message.Message):
-    __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "attributions", "plots", "options", "rows", "class_pairings")
+    __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "attributions", "accumulated_local_effects", "plots", "options", "rows", "class_pairings")
     INTERACTIONS_FIELD_NUMBER: _ClassVar[int]
     PARTIAL_DEPENDENCE_FIELD_NUMBER: _ClassVar[int]
     INDIVIDUAL_CONDITIONAL_EXPECTATION_FIELD_NUMBER: _ClassVar[int]
@@ -148,6 +151,7 @@ class Explanation(_message.Message):
     FIRM_FIELD_NUMBER: _ClassVar[int]
     SWARM_FIELD_NUMBER: _ClassVar[int]
     ATTRIBUTIONS_FIELD_NUMBER: _ClassVar[int]
+    ACCUMULATED_LOCAL_EFFECTS_FIELD_NUMBER: _ClassVar[int]
     PLOTS_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
@@ -161,11 +165,12 @@ class Explanation(_message.Message):
     firm: _firm_pb2.FirmResult
     swarm: _swarm_pb2.SwarmResult
     attributions: _attributions_pb2.AttributionsResult
+    accumulated_local_effects: _accumulated_local_effects_pb2.AccumulatedLocalEffectsResult
     plots: _containers.RepeatedCompositeFieldContainer[_plot_pb2.Plot]
     options: MethodOptions
     rows: RowsUsed
     class_pairings: _containers.RepeatedCompositeFieldContainer[ClassPairing]
-    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsResult, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceResult, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationResult, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceResult, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossResult, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsResult, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmResult, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmResult, _Mapping]] = ..., attributions: _Optional[_Union[_attributions_pb2.AttributionsResult, _Mapping]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ..., options: _Optional[_Union[MethodOptions, _Mapping]] = ..., rows: _Optional[_Union[RowsUsed, _Mapping]] = ..., class_pairings: _Optional[_Iterable[_Union[ClassPairing, _Mapping]]] = ...) -> None: ...
+    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsResult, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceResult, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationResult, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceResult, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossResult, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsResult, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmResult, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmResult, _Mapping]] = ..., attributions: _Optional[_Union[_attributions_pb2.AttributionsResult, _Mapping]] = ..., accumulated_local_effects: _Optional[_Union[_accumulated_local_effects_pb2.AccumulatedLocalEffectsResult, _Mapping]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ..., options: _Optional[_Union[MethodOptions, _Mapping]] = ..., rows: _Optional[_Union[RowsUsed, _Mapping]] = ..., class_pairings: _Optional[_Iterable[_Union[ClassPairing, _Mapping]]] = ...) -> None: ...
 
 class ClassPairing(_message.Message):
     __slots__ = ("label", "output_name")

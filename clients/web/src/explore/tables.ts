@@ -40,6 +40,8 @@ function madeOf({ message }: Explanation): Statistics[] {
         return ofInteractions(value);
       case "partialDependence":
         return [ofCurves(value)];
+      case "accumulatedLocalEffects":
+        return [ofAccumulated(value)];
       case "permutationImportance":
         return [ofImportance(value)];
       case "averageLoss":
@@ -181,6 +183,33 @@ function ofCurves(result: v1.PartialDependenceResult): Statistics {
     ).flat();
   });
   const columns = ["Features", "Output", "Group", "At", "Average prediction", "Lower", "Upper"];
+  return table(POINTS, columns, rows);
+}
+
+function ofAccumulated(result: v1.AccumulatedLocalEffectsResult): Statistics {
+  const width = result.outputNames.length;
+  const rows = result.curves.flatMap((curve) =>
+    Array.from({ length: pointCount(curve.grid) }, (_, point) =>
+      perOutput(result.outputNames, curve.features, (k) => [
+        curve.group === "" ? undefined : curve.group,
+        pointOf(curve.grid, point),
+        curve.values[point * width + k],
+        curve.standardErrors[point * width + k],
+        curve.lower[point * width + k],
+        curve.upper[point * width + k],
+      ]),
+    ).flat(),
+  );
+  const columns = [
+    "Features",
+    "Output",
+    "Group",
+    "At",
+    "Accumulated effect",
+    "Standard error",
+    "Lower",
+    "Upper",
+  ];
   return table(POINTS, columns, rows);
 }
 

@@ -19,11 +19,11 @@ from onnxplain_server.plots.elements.curves import (
     colour_channel,
     joining,
     number_format,
-    rug,
     value_channel,
 )
 from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import PLAIN_COLOUR, Spec
+from onnxplain_server.plots.elements.under_curves import rug
 
 _MEAN_COLOUR = "#202124"
 _SILENT: Spec = {"tooltip": None, "aria": False}

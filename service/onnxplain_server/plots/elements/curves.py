@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -25,15 +26,13 @@ from onnxplain_server.plots.elements.number_formats import (
 from onnxplain_server.plots.elements.style import (
     MISSING_COLOUR,
     MOST_SERIES,
-    PANEL_HEIGHT,
     PLAIN_COLOUR,
-    PLOT_HEIGHT,
     SERIES_COLOURS,
     Spec,
     ordered_colours,
 )
+from onnxplain_server.plots.elements.under_curves import band, rug
 
-_MAX_TICKS = 300  # of a rug
 _ROW_STEP = 24
 _PALE: Spec = {"opacity": {"condition": {"test": "datum.few", "value": 0.3}, "value": 1}}
 _COUNT: Spec = {
@@ -61,6 +60,8 @@ class Series:
         Weights of the rows nearest to each point, where they are known.
     near_means : (n,) or None
         Mean predictions of these rows, where they are known.
+    lower, upper : (n,) or None
+        Ends of the intervals of the values, where they have some.
     """
 
     label: str
@@ -69,6 +70,8 @@ class Series:
     values: Vector
     row_weights: Vector | None = None
     near_means: Vector | None = None
+    lower: Vector | None = None
+    upper: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,8 @@ class Legend:
         Whether the labels have an order, like numbers.
     common_scale : bool
         Whether panels share the scale of values.
+    value_name : str
+        What the values are.
     """
 
     title: str
@@ -91,6 +96,7 @@ class Legend:
     panels: tuple[str, ...]
     ordered: bool = False
     common_scale: bool = True
+    value_name: str = "average prediction"
 
 
 def draw(  # noqa: PLR0917 - a plot of curves shows all of these
@@ -113,7 +119,8 @@ def draw(  # noqa: PLR0917 - a plot of curves shows all of these
     else:
         drawing = _lines(axis, value, encoding, rug(axis, sample, len(legend.panels) > 1))
         free = "y"
-    drawing["layer"] = [*curve_marks.layers(axis, marks, value), *drawing["layer"]]
+    bands = band(axis, value, encoding) if any("low" in row for row in rows) else []
+    drawing["layer"] = [*bands, *curve_marks.layers(axis, marks, value), *drawing["layer"]]
     resolve = {} if legend.common_scale else {"scale": {free: "independent"}}
     return in_panels(rows, legend.panels, drawing, resolve)
 
@@ -178,13 +185,24 @@ def _rows(axis: Axis, series: Sequence[Series], legend: Legend) -> list[Spec]:
     for one in series:
         place = {"series": one.label} if len(legend.labels) > 1 else {}
         place |= {"panel": one.panel} if len(legend.panels) > 1 else {}
-        near = _near(axis, one, counted=len(series) == 1)
-        for point, value, own in zip(one.points, one.values, near, strict=True):
+        near = zip(_near(axis, one, counted=len(series) == 1), _interval(one), strict=True)
+        for point, value, (own, ends) in zip(one.points, one.values, near, strict=True):
             if axis.holds(point) and np.isfinite(value):
                 at = {"x": axis.position(point), "point": axis.text(point)}
                 missing = {"missing": True} if is_missing(point) else {}
-                rows.append({**at, "value": data_number(value), **place, **missing, **own})
+                rows.append({**at, "value": data_number(value), **place, **missing, **own, **ends})
     return rows
+
+
+def _interval(series: Series) -> list[Spec]:
+    """Return the ends of the interval of each value."""
+    if series.lower is None or series.upper is None:
+        return [{}] * len(series.points)
+    ends = zip(series.lower.tolist(), series.upper.tolist(), strict=True)
+    return [
+        {"low": data_number(low), "high": data_number(high)} if math.isfinite(high - low) else {}
+        for low, high in ends
+    ]
 
 
 def _near(axis: Axis, series: Series, *, counted: bool) -> list[Spec]:
@@ -249,26 +267,6 @@ def _missing(axis: Axis, encoding: Spec) -> list[Spec]:
     return [{"transform": [{"filter": "datum.missing"}], "mark": mark, "encoding": encoding}]
 
 
-def rug(axis: NumberLine, sample: Array, in_panel: bool) -> list[Spec]:
-    """Draw a rug: a tick for each value of a sample within the grid."""
-    low, high = axis.values[[0, -1]]
-    inside = np.sort(sample[(sample >= low) & (sample <= high)])
-    if inside.size > _MAX_TICKS:
-        inside = inside[np.linspace(0, inside.size - 1, _MAX_TICKS).round().astype(int)]
-    if not inside.size:
-        return []
-    height = PANEL_HEIGHT if in_panel else PLOT_HEIGHT
-    mark = {"type": "tick", "orient": "vertical", "size": 8, "thickness": 1}
-    x = {"field": "x", **axis.channel(to_edges=False)}
-    return [
-        {
-            "data": {"values": [{"x": data_number(value)} for value in inside]},
-            "mark": {**mark, "color": "#3c4043", "opacity": 0.4, "tooltip": None, "aria": False},
-            "encoding": {"x": x, "y": {"value": height - 5}},
-        }
-    ]
-
-
 def _colours(legend: Legend) -> list[str]:
     count = len(legend.labels)
     if legend.ordered and legend.labels[-1] == MISSING:
@@ -285,7 +283,7 @@ def _plain(encoding: Spec) -> Spec:
 def _tooltip(axis: Axis, legend: Legend, values: Vector) -> list[Spec]:
     series = [("series", legend.title, "")] if len(legend.labels) > 1 else []
     panel = [("panel", "panel", "")] if len(legend.panels) > 1 else []
-    value = ("value", "average prediction", number_format(values, legend))
+    value = ("value", legend.value_name, number_format(values, legend))
     return tooltip(value, *panel, *series, ("point", axis.title, ""))
 
 

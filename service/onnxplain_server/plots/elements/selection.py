@@ -25,6 +25,8 @@ class Piece:
         Weights of the rows nearest to each point, where they are known.
     near_means : (n_points,) or None
         Mean predictions of these rows, where they are known.
+    lower, upper : (n_points,) or None
+        Ends of the intervals of the values, where they have some.
     """
 
     output: str
@@ -33,6 +35,8 @@ class Piece:
     values: Vector
     row_weights: Vector | None = None
     near_means: Vector | None = None
+    lower: Vector | None = None
+    upper: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +92,10 @@ def views(result: Result) -> Iterator[View]:
                     curve.grid,
                     drawable(curve.values[:, column]),
                     curve.row_weights,
-                    None if curve.near_means is None else drawable(curve.near_means[:, column]),
+                    *(
+                        None if numbers is None else drawable(numbers[:, column])
+                        for numbers in (curve.near_means, curve.lower, curve.upper)
+                    ),
                 )
                 for output, column in zip(outputs, columns, strict=True)
                 for group, curve in zip(groups, shown, strict=True)

@@ -170,6 +170,39 @@ def of_partial_dependence(explanation: Explanation, most_important: str = "") ->
     )
 
 
+def of_accumulated(explanation: Explanation) -> Iterator[str]:
+    """Tell how far the accumulated effect goes along the feature with the widest range."""
+    result = explanation.accumulated_local_effects
+    outputs = list(result.output_names)
+    curves = [np.array(curve.values).reshape(-1, len(outputs)) for curve in result.curves]
+    if not curves or any(not np.isfinite(values).all() for values in curves):
+        return
+    ends = [
+        [curve_extremes(curve, column) for column in values.T]
+        for curve, values in zip(result.curves, curves, strict=True)
+    ]
+    ranges = np.array([
+        [values[high, k] - values[low, k] for k, (low, high) in enumerate(own)]
+        for values, own in zip(curves, ends, strict=True)
+    ])  # fmt: skip
+    place = largest(ranges)
+    if place is None:
+        names = dict.fromkeys(feature_names(curve.features) for curve in result.curves)
+        yield f"The accumulated effect does not change along {few_of([*names], 'or')}."
+        return
+    row, column = place
+    curve, (low, high) = result.curves[row], ends[row][column]
+    size = number(ranges[row, column], ranges[:, column])
+    first, last = (grid_point(curve, at, with_name=True) for at in sorted((low, high)))
+    group = f" in the group {clean(curve.group)}" if curve.group else ""
+    verb = "rises" if low < high else "falls"
+    yield (
+        f"Along {feature_names(curve.features)} the accumulated effect on "
+        f"{clean(outputs[column])}{group} {verb} by {size} from {first} to {last}, over rows as "
+        "they occur."
+    )
+
+
 def of_individual(explanation: Explanation) -> Iterator[str]:
     """Tell how far the prediction of a row goes along the feature that moves it most."""
     result = explanation.individual_conditional_expectation

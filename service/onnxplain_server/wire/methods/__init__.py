@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from onnxplain_server.wire.message_fields import ReadExceptions, WriteExceptions
 from onnxplain_server.wire.methods import (
+    accumulated_local_effects,
     attributions,
     feature_vectors,
     firm,
@@ -20,6 +21,7 @@ from onnxplain_server.wire.methods import (
 _ALL = [
     each.EXCEPTIONS
     for each in (
+        accumulated_local_effects,
         attributions,
         feature_vectors,
         firm,

@@ -1,0 +1,91 @@
+"""Accumulation: differences along steps averaged, added up and centred; also under replicates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Indices, Matrix, Vector
+from onnxplain_server.effects.weighted_mean import center
+from onnxplain_server.methods.accumulated_local_effects.result import AccumulatedLocalEffect
+from onnxplain_server.methods.accumulated_local_effects.steps import Steps
+from onnxplain_server.methods.resampling import (
+    Resampling,
+    bootstrap,
+    bootstrap_errors,
+    effective_row_count,
+    t_quantile,
+)
+
+_MAX_REPLICATE_WEIGHTS = 1 << 20
+"""Weights of the replicates that are in memory at once."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LocalDifferences:
+    """Differences of predictions along the steps of rows.
+
+    Attributes
+    ----------
+    steps : Steps
+    values : (n_moved, n_outputs)
+        Differences of the rows that `steps` moves.
+    """
+
+    steps: Steps
+    values: Matrix
+
+    def step_weights(self, weights: Vector) -> Vector:
+        """Sum the weights of the rows that tell of each step: (n_steps,)."""
+        rows, bins = self.steps.moved()
+        return np.bincount(bins, weights[rows], self.steps.count).astype(np.float64)
+
+    def means(self, weights: Vector) -> Matrix:
+        """Average the differences of each step: (n_steps, n_outputs); NaN without a weight."""
+        rows, bins = self.steps.moved()
+        count, own, totals = self.steps.count, weights[rows], self.step_weights(weights)
+        sums = np.array([np.bincount(bins, own * column, count) for column in self.values.T]).T
+        means = np.full(sums.shape, np.nan)
+        return np.divide(sums, totals[:, None], out=means, where=totals[:, None] > 0)
+
+    def accumulate(self, means: Matrix, weights: Vector) -> Matrix:
+        """Add up the means of steps, and centre them over the rows: (n_points, n_outputs)."""
+        values = np.vstack([np.zeros((1, means.shape[1])), np.cumsum(means, axis=0)])
+        centered: Matrix = center(values, self.steps.point_weights(weights))
+        return centered
+
+    def with_intervals(
+        self,
+        curve: AccumulatedLocalEffect,
+        weights: Vector,
+        numbers: Indices,
+        resampling: Resampling,
+        seed: int,
+    ) -> AccumulatedLocalEffect:
+        """Add standard errors and intervals, from replicates of the rows.
+
+        A replicate without any row of a step takes the mean of all rows there.
+
+        Parameters
+        ----------
+        weights, numbers : (n,)
+            Weights of the rows that have a value, and their numbers in the table.
+        """
+        usual, count = self.means(weights), resampling.repeat_count
+        size = max(1, _MAX_REPLICATE_WEIGHTS // len(weights))
+        found = []
+        for start in range(0, count, size):
+            repeats = range(start, min(start + size, count))
+            for replica in bootstrap(weights, numbers, seed, repeats):
+                own = self.means(replica)
+                means = np.where(np.isnan(own), usual, own)
+                found.append(self.accumulate(means, replica))
+        if len(found) < 2:
+            unknown = np.full_like(curve.values, np.nan)
+            return replace(curve, standard_errors=unknown, lower=unknown, upper=unknown)
+        errors: Matrix = bootstrap_errors(np.array(found))
+        rows = effective_row_count(weights)
+        reach = t_quantile(resampling.confidence_level, rows, len(found)) * errors
+        low, high = curve.values - reach, curve.values + reach
+        return replace(curve, standard_errors=errors, lower=low, upper=high)

@@ -1,0 +1,72 @@
+"""Results of accumulated local effects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.core.model import Note
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AccumulatedLocalEffect:
+    """Effects along one feature.
+
+    Attributes
+    ----------
+    features : tuple of str
+    group : str
+        Group of rows; empty if rows are not grouped.
+    grid : tuple of (n_points,) arrays, one per feature
+        float64 or str objects.
+    values : (n_points, n_outputs)
+        Their mean over the rows is 0; output unit.
+    mean_predictions : (n_outputs,)
+        Of the rows with a value.
+    weight, missing_weight : float
+        Total weight of the rows with a value, and of those without.
+    bin_weights : (n_points - 1,)
+        Weights of the rows whose differences lead from each point to the next one.
+    row_weights : (n_points,)
+        Weights of the rows, shared between the points beside them.
+    standard_errors, lower, upper : (n_points, n_outputs) or None
+        None without replicates.
+    """
+
+    features: tuple[str, ...]
+    group: str
+    grid: tuple[Array, ...]
+    values: Matrix
+    mean_predictions: Vector
+    weight: float
+    missing_weight: float
+    bin_weights: Vector
+    row_weights: Vector
+    standard_errors: Matrix | None = None
+    lower: Matrix | None = None
+    upper: Matrix | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """Effects in request order, each split by ascending group.
+
+    Attributes
+    ----------
+    output_names : tuple of str
+    curves : tuple of AccumulatedLocalEffect
+    confidence_level : float
+        0 without intervals.
+    samples : mapping of feature to (n,) array
+        Sample of the feature's values, for a rug plot under the curves.
+    group_column : str
+        Empty if rows are not grouped.
+    notes : tuple of Note
+    """
+
+    output_names: tuple[str, ...]
+    curves: tuple[AccumulatedLocalEffect, ...]
+    confidence_level: float
+    samples: dict[str, Array]
+    group_column: str = ""
+    notes: tuple[Note, ...] = ()

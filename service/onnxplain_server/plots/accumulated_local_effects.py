@@ -1,0 +1,138 @@
+"""Plots of accumulated local effects: a curve for each feature, with bands where there are some."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array
+from onnxplain_server.methods import partial_dependence
+from onnxplain_server.methods.accumulated_local_effects import AccumulatedLocalEffect, Result
+from onnxplain_server.methods.partial_dependence import PartialDependenceCurve
+from onnxplain_server.plots.axes.layout import Axis, lay_axis
+from onnxplain_server.plots.axes.view_axes import span
+from onnxplain_server.plots.claims.support import extremes
+from onnxplain_server.plots.drawing import Drawing
+from onnxplain_server.plots.elements import curves
+from onnxplain_server.plots.elements.chart import Plot, finish
+from onnxplain_server.plots.elements.curve_marks import NO_MARKS
+from onnxplain_server.plots.elements.labels import identifiers, shorten
+from onnxplain_server.plots.elements.naming import spoken
+from onnxplain_server.plots.elements.number_formats import is_flat, spell_on_scale, spell_whole
+from onnxplain_server.plots.elements.selection import Piece, View, views
+
+_MAX_POINTS, _MAX_CATEGORIES = 400, 40
+
+
+def plots(result: Result) -> tuple[Plot, ...]:
+    """Draw a curve for each feature; names are like "effect-age"."""
+    drawn = [_curve(view, result) for view in views(_as_partial_dependence(result))]
+    names = identifiers(plot.name for plot in drawn)
+    return tuple(replace(plot, name=name) for plot, name in zip(drawn, names, strict=True))
+
+
+def _as_partial_dependence(result: Result) -> partial_dependence.Result:
+    """Return effects as curves that plots of average predictions select from."""
+    found = [
+        PartialDependenceCurve(
+            one.features,
+            one.group,
+            one.grid,
+            one.values,
+            one.weight,
+            lower=one.lower,
+            upper=one.upper,
+            row_weights=one.row_weights,
+        )
+        for one in result.curves
+    ]
+    return partial_dependence.Result(
+        result.output_names, tuple(found), result.samples, result.group_column
+    )
+
+
+def _curve(view: View, result: Result) -> Plot:
+    (feature,) = view.features
+    sample = result.samples.get(feature, np.empty(0))
+    axis, left_out = _axis(view, sample)
+    grouped, several = bool(view.groups), len(view.outputs) > 1
+    by_output = several and (grouped or not view.common_scale)
+    series = [
+        curves.Series(
+            label=piece.group if grouped else piece.output,
+            panel=piece.output,
+            points=piece.grid[0],
+            values=piece.values,
+            row_weights=piece.row_weights,
+            lower=piece.lower,
+            upper=piece.upper,
+        )
+        for piece in view.pieces
+    ]
+    legend = curves.Legend(
+        title=(view.group_column or "group") if grouped else "output",
+        labels=view.groups if grouped else () if by_output else view.outputs,
+        panels=view.outputs if by_output else (),
+        common_scale=view.common_scale,
+        value_name="accumulated effect",
+    )
+    only = f" on {shorten(view.outputs[0])}" if not several else ""
+    body = curves.draw(axis, series, legend, f"Accumulated effect{only}", sample)
+    by = f", by {shorten(view.group_column or 'group', 30)}" if grouped else ""
+    outputs = spoken(view.outputs, view.output_count)
+    title = f"Accumulated local effects of {shorten(axis.title)} on {outputs}{by}"
+    remarks = [_finding(view, axis), *view.remarks, *left_out, *_rows_left_out(view, result)]
+    remarks += [_band_remark(result)] if result.confidence_level else []
+    remarks += curves.mark_remarks(axis, series, NO_MARKS, sample)
+    description = " ".join(f"{sentence}." for sentence in [title, *remarks])
+    return finish(f"effect-{feature}", title, remarks, description, body)
+
+
+def _axis(view: View, sample: Array) -> tuple[Axis, list[str]]:
+    """Make the axis of all groups' points; text in the order in which effects were added up."""
+    points = np.concatenate([piece.grid[0] for piece in view.pieces])
+    is_text = points.dtype.kind in "OU"
+    limit = _MAX_CATEGORIES if is_text else _MAX_POINTS
+    return lay_axis(view.features[0], np.unique(points), sample, limit)
+
+
+def _finding(view: View, axis: Axis) -> str:
+    """Return a sentence on the extremes of the curve that moves most."""
+    pieces = [piece for piece in view.pieces if np.isfinite(piece.values).any()]
+    if not pieces:
+        return "No effect is finite, or small enough for this picture"
+    if all(is_flat(piece.values) for piece in pieces):
+        return "The effect stays the same"
+    widest = pieces[int(np.argmax([span(piece.values) for piece in pieces]))]
+    low, high = (
+        f"{spell_on_scale(widest.values[at], widest.values)} at {axis.text(widest.grid[0][at])}"
+        for at in extremes(widest.values, widest.row_weights)
+    )
+    panel = _name(view, widest)
+    subject = f"{shorten(panel)} moves most" if panel else "Effect"
+    return f"{subject}: lowest {low}; highest {high}; 0 is the mean over the rows"
+
+
+def _name(view: View, piece: Piece) -> str:
+    output = [piece.output] if len(view.outputs) > 1 else []
+    return ", ".join([*output, *([piece.group] if view.groups else [])])
+
+
+def _rows_left_out(view: View, result: Result) -> Iterator[str]:
+    """Tell how many rows have no value of the feature, and so no part."""
+    weight = sum(one.missing_weight for one in _of(view, result))
+    if weight:
+        yield f"Left out, without a value: rows of weight {spell_whole(weight)}"
+
+
+def _of(view: View, result: Result) -> list[AccumulatedLocalEffect]:
+    return [one for one in result.curves if one.features == view.features]
+
+
+def _band_remark(result: Result) -> str:
+    return f"Band: {100 * result.confidence_level:.3g} % interval of each point by itself"
+
+
+DRAWING = Drawing(plots=plots)
