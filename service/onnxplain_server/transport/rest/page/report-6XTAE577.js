@@ -1,8 +1,4 @@
-<<<<<<<< HEAD:service/onnxplain_server/transport/rest/page/report-KMJZ2NQ6.js
-import{D as u,K as p,M as h,S as d,T as f,u as g,v as c}from"./chunk-GF4BSWZV.js";import"./chunk-COGIFV5U.js";var b=`:root {
-========
-import{D as g,P as d,Q as p,u as f,v as c}from"./chunk-SG566PEH.js";import"./chunk-COGIFV5U.js";var u=`:root {
->>>>>>>> ale:service/onnxplain_server/transport/rest/page/report-N6D7VJ6N.js
+import{D as u,K as p,M as h,S as d,T as f,u as g,v as c}from"./chunk-CYO5JW2J.js";import"./chunk-COGIFV5U.js";var b=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
