@@ -218,6 +218,29 @@ def test_faults_of_converters_are_found(name: str, kind: str, told: str, largest
     assert found.largest_difference == pytest.approx(largest, rel=0.01)
 
 
+@pytest.mark.parametrize(("count", "expected"), [(1, ["CONVERTER_FAULT"]), (10_000, [])])
+def test_a_fault_of_a_converter_is_told_beside_another_cause(
+    count: int, expected: list[str]
+) -> None:
+    """Of rows that differ by the fault, so many differ by more."""
+    columns, names = differing("isotonic_calibration")
+    features = {name: column for name, column in columns.items() if name not in names}
+    predicted = np.column_stack([columns[name] for name in names])
+    with onnxplain.local() as client:
+        found = client.predict(MODELS / "differing" / "isotonic_calibration.onnx", features).values
+    differs = np.abs(found[:, -predicted.shape[1] :] - predicted).max(axis=1) > 0.01
+    others = np.flatnonzero(differs)[:count]
+    predicted[others] = np.random.default_rng(0).random((len(others), predicted.shape[1]))
+    moved = dict(zip(names, predicted.T.tolist(), strict=True))
+    compared = check("differing/isotonic_calibration", {**columns, **moved}, names)
+
+    assert kinds(compared) == expected
+    if expected:
+        message = compared.likely_causes[0].message
+        assert " 1 of " in message
+        assert "rows that differ does so without this fault as well." in message
+
+
 @pytest.mark.parametrize(
     "name", ["histogram_boosting", "doubles_at_thresholds", "forest_with_missing_values"]
 )
