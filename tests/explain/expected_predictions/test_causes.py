@@ -168,6 +168,8 @@ def test_labels_of_several_classes_are_found_with_what_to_give(name: str, is_mar
     assert "a column for each of" in found.likely_causes[0].message
     assert len(found.outputs) == 3
     assert found.differing_rows[0].expected.sum() == 1
+    two = check(name, known.columns, labels, output_indices=[2, 0])
+    assert (len(two.outputs), kinds(two)) == (2, ["CLASS_LABELS"])
 
 
 @pytest.mark.parametrize(("function", "told"), [(np.exp, "exp"), (np.expm1, "expm1")])
