@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from catboost import CatBoostRegressor
+from catboost import CatBoostRegressor, Pool
 from lightgbm import LGBMClassifier, LGBMRanker, LGBMRegressor
 from skl2onnx import to_onnx
 from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType, StringTensorType
@@ -150,17 +150,23 @@ def isotonic_calibration() -> Trained:
 
 
 def doubles_pipeline() -> Trained:
+    return doubles("pipeline of doubles, as DoubleTensorType", DoubleTensorType)
+
+
+def doubles_as_floats() -> Trained:
+    return doubles("pipeline of doubles, as FloatTensorType", FloatTensorType)
+
+
+def doubles(kind: str, number: Any) -> Trained:
+    """Fit trees behind scaled doubles, whose thresholds lie between numbers that float32 rounds."""
     rows, targets = table(load_diabetes, scaled=False)
     noise = np.random.default_rng(SEED).normal(size=rows.shape)
-    doubles = rows.astype(np.float64) + 1e-9 * noise
+    rows = rows.astype(np.float64) + 1e-9 * noise
     model = make_pipeline(StandardScaler(), GradientBoostingRegressor(random_state=SEED))
-    model.fit(doubles.to_numpy(), targets["target"])
-    content = as_onnx(model, doubles, DoubleTensorType)
-    predicted = model.predict(doubles.to_numpy())
-    kind = "pipeline of doubles, regression"
-    return Trained(
-        kind, doubles, targets, predicted, "onnx", lambda path: path.write_bytes(content)
-    )
+    model.fit(rows.to_numpy(), targets["target"])
+    content = as_onnx(model, rows, number)
+    predicted = model.predict(rows.to_numpy())
+    return Trained(kind, rows, targets, predicted, "onnx", lambda path: path.write_bytes(content))
 
 
 def text_pipeline() -> Trained:
@@ -249,23 +255,31 @@ def categories_catboost() -> Trained:
     )
     rent = 9 * rows["area"] - 2 * rows["age"] + 200 * (rows["region"] == "south")
     rent += 150 * (rows["heating"] == "heat pump") + random.normal(0, 40, 800)
+    texts = ["region", "heating"]
     model = CatBoostRegressor(
         iterations=80,
         depth=4,
         one_hot_max_size=10,
-        cat_features=["region", "heating"],
+        cat_features=texts,
         random_seed=SEED,
         verbose=0,
     )
     model.fit(rows, rent)
-    write = lambda path: model.save_model(str(path), format="json")  # noqa: E731 - one line
+    pool = Pool(rows, rent, cat_features=texts)
     targets = rent.to_frame("target")
-    return Trained("categories, regression", rows, targets, model.predict(rows), "json", write)
+    return Trained(
+        "categories, regression",
+        rows,
+        targets,
+        model.predict(rows),
+        "json",
+        lambda path: model.save_model(str(path), format="json", pool=pool),
+    )
 
 
 MODELS = (
     *(regression_boosting, binary_forest, classes_boosting, network, several_targets),
-    *(isotonic_calibration, doubles_pipeline, text_pipeline),
+    *(isotonic_calibration, doubles_pipeline, doubles_as_floats, text_pipeline),
     *(binary_xgboost, dart_xgboost, quantiles_xgboost),
     *(classes_lightgbm, counts_lightgbm, ranking_lightgbm, categories_catboost),
 )

@@ -99,6 +99,36 @@ def test_an_opset_that_does_not_exist_is_an_error_of_the_model(build) -> None:
     assert reason is Reason.INVALID_MODEL
 
 
+def test_trees_that_are_written_as_doubles_are_told_how_to_write_them(build) -> None:
+    """As skl2onnx writes them for inputs of doubles."""
+    tree = build.node(
+        "TreeEnsembleRegressor",
+        "X",
+        "y",
+        domain="ai.onnx.ml",
+        name="TreeEnsembleRegressor",
+        nodes_treeids=[0],
+        nodes_nodeids=[0],
+        nodes_featureids=[0],
+        nodes_modes=["LEAF"],
+        nodes_values=[0.0],
+        nodes_truenodeids=[0],
+        nodes_falsenodeids=[0],
+        target_treeids=[0],
+        target_nodeids=[0],
+        target_ids=[0],
+        target_weights=[1.0],
+        n_targets=1,
+    )
+    model = build([tree])
+    model.graph.output[0].type.tensor_type.elem_type = TensorProto.DOUBLE
+
+    reason, message = refused(model.SerializeToString())
+
+    assert reason is Reason.INVALID_MODEL
+    assert "FloatTensorType" in message
+
+
 @pytest.mark.parametrize(
     ("domain", "version", "advice"),
     [

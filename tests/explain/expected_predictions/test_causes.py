@@ -168,6 +168,8 @@ def test_labels_of_several_classes_are_found_with_what_to_give(name: str, is_mar
     assert "a column for each of" in found.likely_causes[0].message
     assert len(found.outputs) == 3
     assert found.differing_rows[0].expected.sum() == 1
+    two = check(name, known.columns, labels, output_indices=[2, 0])
+    assert (len(two.outputs), kinds(two)) == (2, ["CLASS_LABELS"])
 
 
 @pytest.mark.parametrize(("function", "told"), [(np.exp, "exp"), (np.expm1, "expm1")])
@@ -216,6 +218,29 @@ def test_faults_of_converters_are_found(name: str, kind: str, told: str, largest
     assert kinds(found) == [kind]
     assert told in found.likely_causes[0].message
     assert found.largest_difference == pytest.approx(largest, rel=0.01)
+
+
+@pytest.mark.parametrize(("count", "expected"), [(1, ["CONVERTER_FAULT"]), (10_000, [])])
+def test_a_fault_of_a_converter_is_told_beside_another_cause(
+    count: int, expected: list[str]
+) -> None:
+    """Of rows that differ by the fault, so many differ by more."""
+    columns, names = differing("isotonic_calibration")
+    features = {name: column for name, column in columns.items() if name not in names}
+    predicted = np.column_stack([columns[name] for name in names])
+    with onnxplain.local() as client:
+        found = client.predict(MODELS / "differing" / "isotonic_calibration.onnx", features).values
+    differs = np.abs(found[:, -predicted.shape[1] :] - predicted).max(axis=1) > 0.01
+    others = np.flatnonzero(differs)[:count]
+    predicted[others] = np.random.default_rng(0).random((len(others), predicted.shape[1]))
+    moved = dict(zip(names, predicted.T.tolist(), strict=True))
+    compared = check("differing/isotonic_calibration", {**columns, **moved}, names)
+
+    assert kinds(compared) == expected
+    if expected:
+        message = compared.likely_causes[0].message
+        assert " 1 of " in message
+        assert "rows that differ does so without this fault as well." in message
 
 
 @pytest.mark.parametrize(

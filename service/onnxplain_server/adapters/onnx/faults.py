@@ -30,6 +30,9 @@ _MEMORY = re.compile(r"bad_alloc|bad allocation|[Ff]ailed to allocate|alloc fail
 _OPSET = re.compile(r"Opset (\d+) is under development.* domain (\S+) is till opset (\d+)")
 _IR_VERSION = re.compile(r"IR version: (\d+), max supported IR version: (\d+)")
 _LOCALE = re.compile(r"Failed to construct locale with name:([^:]*):")
+_DOUBLE_TREES = re.compile(
+    r"Type \(tensor\(double\)\) of output arg .{1,200} of node \(TreeEnsemble\w*\) does not match"
+)
 _NODE = re.compile(r"while running (\w+) node\..*?Status Message: (.*)")
 
 
@@ -48,7 +51,7 @@ def loading() -> Iterator[None]:
             message = f"The runtime does not support this model: {cause(fault)}"
         if message:
             raise ExplainError(Reason.UNSUPPORTED_MODEL, message, "model") from None
-        message = f"The model is broken: {cause(fault)}"
+        message = _double_trees(text) or f"The model is broken: {cause(fault)}"
         raise ExplainError(Reason.INVALID_MODEL, message, "model") from None
 
 
@@ -85,6 +88,17 @@ def _too_new(text: str) -> str:
             f"{most} where its opset allows that."
         )
     return ""
+
+
+def _double_trees(text: str) -> str:
+    """Say what to write in place of trees that skl2onnx gave outputs of doubles; else empty."""
+    if not _DOUBLE_TREES.search(text):
+        return ""
+    return (
+        "The model is broken: it names the outputs of its trees doubles, and these answer in "
+        "float32. Write it with inputs of floats, FloatTensorType of skl2onnx in place of "
+        "DoubleTensorType."
+    )
 
 
 def _without_locale(text: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
+
 from onnxplain_server.core.arrays import Flags
 from onnxplain_server.core.model import Scale
 from onnxplain_server.explain.bound_request import BoundRequest
@@ -14,6 +16,9 @@ from onnxplain_server.explain.expected_predictions.row_causes import causes_in_r
 from onnxplain_server.explain.expected_predictions.threshold_rounding import threshold_rounding
 from onnxplain_server.explain.expected_predictions.trial import CauseTrial
 from onnxplain_server.explain.resources import WrittenModel
+
+_REPAIRED_SHARE = 0.5
+"""Share of the rows that agree without a fault of the converter: others may add to it."""
 
 _OF_ALL_ROWS: tuple[Callable[[CauseTrial], LikelyCause | None], ...] = (
     output_causes.output_order,
@@ -60,4 +65,11 @@ def _repaired(
     if predicted.shape != trial.predicted.shape:
         return None
     agreeing = trial.agreeing(predicted[:, trial.outputs])
-    return trial.cause(CauseKind.CONVERTER_FAULT, agreeing, written.repaired_fault)
+    left, count = (
+        int(np.count_nonzero(rows)) for rows in (trial.differs & ~agreeing, trial.differs)
+    )
+    message = written.repaired_fault
+    if left:
+        does = "does" if left == 1 else "do"
+        message += f" {left} of {count} rows that differ {does} so without this fault as well."
+    return trial.cause(CauseKind.CONVERTER_FAULT, agreeing, message, _REPAIRED_SHARE)

@@ -70,12 +70,11 @@ def _of_a_column(trial: CauseTrial) -> Flags | None:
 
 def _of_columns(trial: CauseTrial) -> Flags | None:
     marks = trial.expected
-    if not (np.isin(marks, (0, 1)).all() and (marks.sum(axis=1) == 1).all()):
+    is_label = np.isin(marks, (0, 1)).all() and (marks.sum(axis=1) <= 1).all()
+    if not is_label or len(np.unique(marks, axis=0)) < 2:
         return None
-    classes = marks.argmax(axis=1)
-    if len(np.unique(classes)) < 2:
-        return None
-    agreeing: Flags = trial.compared.argmax(axis=1) == classes
+    winners = trial.predicted.argmax(axis=1)
+    agreeing: Flags = (marks == (winners[:, np.newaxis] == trial.outputs)).all(axis=1)
     return agreeing
 
 
