@@ -722,6 +722,10 @@ test-gvisor: dist ## Try the wheel for all systems in gVisor; needs root
 	@$(PYTHON) tools/programs.py install runsc
 	$(BIN)/python -m tools.systems.gvisor $(DIST)
 
+.PHONY: test-two-files
+test-two-files: $(ENV) ## Explain a network of 0.3 GB in one piece and in two files, and write the table of docs/systems.md
+	$(BIN)/python -m tools.systems.two_files
+
 .PHONY: test-windows
 test-windows: dist ## Try the wheel for all systems on Windows' Python under Wine, and write the table of docs/systems.md; needs root; JOBS name some
 	@$(PYTHON) tools/programs.py install debootstrap
