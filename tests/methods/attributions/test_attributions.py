@@ -251,6 +251,24 @@ def test_standard_errors_are_those_from_seed_to_seed(make) -> None:
     assert told[~known].max() < 1e-6
 
 
+@pytest.mark.parametrize(
+    ("weights", "count", "is_warned"),
+    [("", 31, True), ("", 32, False), ("w", 50, True), ("w", 60, False), ("w", 99, False)],
+)
+def test_orders_that_begin_with_each_row_need_no_warning(make, weights, count, is_warned) -> None:
+    """Of 11 rows with weights, the lightest has a share of 0.5 in 13.5."""
+    columns = COLUMNS | {name: RNG.normal(size=12) for name in "defgh"}
+
+    def function(a, b, c, d, e, f, g, h):
+        return score(a, b, c) + d * e + f - g * h * a
+
+    asked: Any = {"row_indices": (1,), "permutation_count": count, "weight_column": weights}
+    found = attributed(make, function, columns, **asked)
+
+    assert found.are_estimated
+    assert [note.code for note in found.notes] == ["FEW_PERMUTATIONS"] * is_warned
+
+
 @pytest.mark.parametrize("count", [2, 3, 11])
 def test_few_orders_have_errors_and_a_warning(make, count: int) -> None:
     found = attributed(make, permutation_count=count, row_indices=(1, 3))

@@ -28,6 +28,7 @@ from onnxplain_server.methods.attributions.permutations import (
     permutation_cost,
 )
 from onnxplain_server.methods.attributions.result import Result, mean_absolute
+from onnxplain_server.methods.attributions.row_strata import RowStrata
 from onnxplain_server.trees.streaming.engine import StreamedTrees
 
 
@@ -184,7 +185,7 @@ def _result(
         options.are_rows_drawn,
         (
             *_without_weight(weights),
-            *_few_orders(errors, options),
+            *_few_orders(errors, options, rows.effects.background),
             *_missed_target(errors, options.target_standard_error),
         ),
     )
@@ -203,16 +204,17 @@ def _without_weight(weights: Vector) -> tuple[Note, ...]:
     return (Note(MethodWarning.ROWS_WITHOUT_WEIGHT, message),)
 
 
-def _few_orders(errors: Cube, options: Options) -> tuple[Note, ...]:
-    """Warn of standard errors from few orders, which few rows of the background begin."""
-    if not len(errors) or options.permutation_count >= FEW_ORDERS:
+def _few_orders(errors: Cube, options: Options, background: Background) -> tuple[Note, ...]:
+    """Warn of standard errors from few orders, which not all rows of the background begin."""
+    count = options.permutation_count
+    if not len(errors) or count >= FEW_ORDERS or RowStrata.are_certain(count, background):
         return ()
     return (
         Note(
             MethodWarning.FEW_PERMUTATIONS,
-            f"Values are estimated from {options.permutation_count} pairs of random orders each; "
-            f"with fewer than {FEW_ORDERS}, errors may be larger than the standard errors tell, "
-            "most of all for features whose rare values matter.",
+            f"Values are estimated from {count} pairs of random orders each; with fewer than "
+            f"{FEW_ORDERS}, too few to begin with each row of the background, errors may be larger "
+            "than the standard errors tell, most of all for features whose rare values matter.",
         ),
     )
 

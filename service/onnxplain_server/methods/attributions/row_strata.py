@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Counts, Cube, Indices, Matrix
+from onnxplain_server.core.arrays import Counts, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.background import Background
 
 _LEAST_REPEATED = 20
@@ -30,6 +30,14 @@ class RowStrata:
         """Return whether each row can be taken, and enough of them more than once."""
         return order_count >= len(background) + _LEAST_REPEATED
 
+    @staticmethod
+    def are_certain(order_count: int, background: Background) -> bool:
+        """Return whether strata are known however rows are drawn, each by its weight."""
+        weights = background.weights
+        if not RowStrata.are_possible(order_count, background):
+            return False
+        return bool(_are_equal(weights) or order_count * weights.min() >= 2 * weights.sum())
+
     def are_known(self, times: Counts) -> bool:
         """Return whether each row is taken, and the variance within all rows is known from some.
 
@@ -40,8 +48,7 @@ class RowStrata:
         times : (n_background,)
             Orders that begin with each row.
         """
-        has_equal_weights = np.ptp(self._weights) <= np.finfo(float).eps * self._weights.max()
-        is_known = times.min() > 1 or (times.min() == 1 and has_equal_weights)
+        is_known = times.min() > 1 or (times.min() == 1 and _are_equal(self._weights))
         return bool(is_known and times.sum() >= len(times) + _LEAST_REPEATED)
 
     def add(self, taken: Indices, added: Cube) -> None:
@@ -71,3 +78,7 @@ class RowStrata:
         variances = within / np.maximum(counts - 1, 1)
         variances[~is_repeated] = variances[is_repeated].mean(axis=0)
         return values, np.sqrt((shares**2 / counts * variances).sum(axis=0))
+
+
+def _are_equal(weights: Vector) -> bool:
+    return bool(np.ptp(weights) <= np.finfo(float).eps * weights.max())

@@ -1,7 +1,7 @@
 """Occurring patterns: values of leaves that have more patterns than there are rows.
 
 Only patterns that occur are looked at: each one of a row explained, with those of the background
-whose failures it satisfies. See `pattern_tables` for the formulas.
+whose failures it satisfies. See `pattern_tables` and `path_tables` for the formulas.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _add_failures(
 
 @inlined
 def _without(product: float, zeros: int, one: float, other: float) -> Any:
-    """As in `pattern_tables`."""
+    """As in `path_tables`."""
     left = zeros - (one == 0) - (other == 0)
     if left > 0:
         return 0.0

@@ -11,11 +11,6 @@ Its derivatives along players are differences of Z. Shapley values average them 
 exactly by Gauss and Legendre's rule, as they are polynomials; Banzhaf values take them at 1/2.
 So one transform of 2^d sums for each t serves all rows and players, and a row looks its values up.
 
-In the path-dependent game a player p that is not in S is satisfied with the share r_p of the rows
-that take its branches on the leaf's path, whatever the other players are:
-
-    f(t) = Π over p of (t b_p + (1 - t) r_p)
-
 Nadel and Wettenstein, "From Decision Trees to Boolean Logic: A Fast and Unified SHAP Algorithm"
 (WOODELF), AAAI 2026, find such patterns; Owen (1972), "Multilinear Extensions of Games".
 """
@@ -113,24 +108,57 @@ def _sum_subsets(sums: Any, size: int) -> None:
 
 @inlined
 def _set_factors(size: int, t: float, weight: float, factors: Any) -> None:
-    """Set weight · (1 - t)^(failed - k) · t^(k - order) for each pattern, k = 0 to `order`.
+    """Set t^|x| for each pattern x, and weight · (1 - t)^(failed - k) · t^(k - order) for each k.
 
     `failed` counts the players that a row of the pattern fails. A derivative along `order`
     players, of which it fails k, takes k factors 1 - t from f, and `order` - k factors t from Z.
     """
-    order = len(factors) - 1
-    failed = np.empty(1 << size, np.int64)
-    failed[0] = size
+    order, by_count = len(factors) - 2, np.empty(size + 1)
+    counts = np.empty(1 << size, np.int64)
+    counts[0] = 0
     for x in range(1, 1 << size):
-        failed[x] = failed[x >> 1] - (x & 1)
-    for k in range(order + 1):
-        own, power = factors[k], weight * t ** (k - order) * (1 - t) ** -k
-        by_count = np.empty(size + 1)
+        counts[x] = counts[x >> 1] + (x & 1)
+    for k in range(order + 2):
+        own, step = factors[k], t
+        power = 1.0
+        if k > 0:
+            step, power = 1 / (1 - t), weight * t ** (k - 1 - order) * (1 - t) ** (size + 1 - k)
         for count in range(size + 1):
             by_count[count] = power
-            power *= 1 - t
+            power *= step
         for x in range(1 << size):
-            own[x] = by_count[failed[x]]
+            own[x] = by_count[counts[x]]
+
+
+@inlined
+def _lay_out_factors(a: int, b: int, order: int, leaves: Any, slots: Any, rules: Any) -> Any:
+    """Compute the factors of each node of the rules that the leaves from a to b have.
+
+    Returns
+    -------
+    start : (n_nodes,)
+        Where the factors of a node begin: (order + 2, 2^size) numbers.
+    factors : (n_numbers,)
+    """
+    most = len(rules.start) - 1
+    is_used = np.zeros(most, np.bool_)
+    for leaf in range(a, b):
+        if slots.start[leaf] < slots.start[leaf + 1]:
+            is_used[leaves.player_start[leaf + 1] - leaves.player_start[leaf]] = True
+    start, end = np.zeros(len(rules.nodes), np.int64), 0
+    for size in range(most):
+        if is_used[size]:
+            for n in range(rules.start[size], rules.start[size + 1]):
+                start[n] = end
+                end += (order + 2) << size
+    factors = np.empty(end)
+    for size in range(most):
+        if is_used[size]:
+            for n in range(rules.start[size], rules.start[size + 1]):
+                own = factors[start[n] : start[n] + ((order + 2) << size)]
+                own = own.reshape((order + 2, 1 << size))
+                _set_factors(size, rules.nodes[n], rules.weights[n], own)
+    return start, factors
 
 
 @inlined
@@ -175,18 +203,18 @@ def tabulate_failures(
     tables: Vector,
 ) -> None:
     """Tabulate values of players (order 1) or pairs (order 2) of the leaves from a to b."""
+    places, numbers = _lay_out_factors(a, b, order, leaves, slots, rules)
     for leaf in range(a, b):
         slot, count = slots.start[leaf], start[leaf + 1] - start[leaf]
         if slot == slots.start[leaf + 1]:
             continue
         size = leaves.player_start[leaf + 1] - leaves.player_start[leaf]
         own = failures[start[leaf] : start[leaf + 1]]
-        sums, factors, powers = np.empty(count), np.empty((order + 1, count)), np.empty(count)
+        sums = np.empty(count)
         for n in range(rules.start[size], rules.start[size + 1]):
-            _set_factors(size, rules.nodes[n], rules.weights[n], factors)
-            powers[0] = 1.0
-            for x in range(1, count):
-                powers[x] = powers[x >> 1] * (rules.nodes[n] if x & 1 else 1.0)
+            by_node = numbers[places[n] : places[n] + (order + 2) * count]
+            by_node = by_node.reshape((order + 2, count))
+            powers, factors = by_node[0], by_node[1:]
             for x in range(count):
                 sums[x] = own[x] * powers[x]
             _sum_subsets(sums, size)
@@ -201,64 +229,6 @@ def tabulate_failures(
                     table = tables[slots.table[place] : slots.table[place] + count]
                     _add_pair_values(sums, factors, 1 << p, 1 << q, table)
                     place += 1
-
-
-@inlined
-def _let_through(x: int, t: float, ratio: Any, through: Any) -> Any:
-    """Set what a path lets through of each player; return the product and number of zeros."""
-    product, zeros = 1.0, 0
-    for p in range(len(through)):
-        through[p] = (1 - t) * ratio[p] + (t if x >> p & 1 else 0.0)
-        if through[p] == 0:
-            zeros += 1
-        else:
-            product *= through[p]
-    return product, zeros
-
-
-@inlined
-def _without(product: float, zeros: int, one: float, other: float) -> Any:
-    """Divide a product of factors, of which some are 0, by two of them; 1 stands for none."""
-    left = zeros - (one == 0) - (other == 0)
-    if left > 0:
-        return 0.0
-    return product / ((one if one != 0 else 1.0) * (other if other != 0 else 1.0))
-
-
-@kernel
-def tabulate_paths(
-    a: int,
-    b: int,
-    order: int,
-    leaves: LeafPlayers,
-    slots: LeafSlots,
-    rules: Rules,
-    ratios: Vector,
-    tables: Vector,
-) -> None:
-    """As `tabulate_failures`, of the path-dependent game; `ratios` has r of each leaf's players."""
-    for leaf in range(a, b):
-        if slots.start[leaf] == slots.start[leaf + 1]:
-            continue
-        size = leaves.player_start[leaf + 1] - leaves.player_start[leaf]
-        ratio = ratios[leaves.player_start[leaf] : leaves.player_start[leaf + 1]]
-        through = np.empty(size)
-        for n in range(rules.start[size], rules.start[size + 1]):
-            for x in range(1 << size):
-                product, zeros = _let_through(x, rules.nodes[n], ratio, through)
-                slot = slots.start[leaf]
-                for p in range(size):
-                    first = rules.weights[n] * ((x >> p & 1) - ratio[p])
-                    if order == 1:
-                        rest = _without(product, zeros, through[p], 1.0)
-                        tables[slots.table[slot] + x] += first * rest
-                        slot += 1
-                        continue
-                    for q in range(p + 1, size):
-                        rest = _without(product, zeros, through[p], through[q])
-                        both = first * ((x >> q & 1) - ratio[q])
-                        tables[slots.table[slot] + x] += both * rest
-                        slot += 1
 
 
 @kernel

@@ -41,11 +41,8 @@ from onnxplain_server.trees.attributing.leaf_slots import (
     spans_of,
     spans_of_slots,
 )
-from onnxplain_server.trees.attributing.pattern_tables import (
-    add_tables,
-    tabulate_failures,
-    tabulate_paths,
-)
+from onnxplain_server.trees.attributing.path_tables import tabulate_paths
+from onnxplain_server.trees.attributing.pattern_tables import add_tables, tabulate_failures
 from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
 from onnxplain_server.trees.kernels.descent import Descent
 from onnxplain_server.trees.reading.ensemble import Ensemble
