@@ -7,6 +7,7 @@ import time
 import tracemalloc
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from hostile import hijacked, takeovers
@@ -30,6 +31,7 @@ LOOK_COUNT = 60
 """Looks at the clock after which the caller disconnects."""
 
 SILENT = "a frame that stops halfway"
+OPEN = Path("/proc/self/fd")
 
 
 class CountingCache(MemoryCache):
@@ -118,6 +120,7 @@ BREACHES = {
     if name
     not in {"1,024 names, again and again", "56 MiB of its own values, again and again"}
     | {SILENT, "flights without end", "one byte at a time"}
+    | takeovers.UNREAD
 }
 """Those that break a limit, rather than go on until somebody has had enough."""
 
@@ -127,7 +130,7 @@ def test_a_breach_is_malformed(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     """Long before the caller goes. Nothing but progress is told by the rate of reads."""
     monkeypatch.setattr(frame_limits, "READS_PER_SECOND", 0)
     monkeypatch.setattr(frame_limits, "PUT_BYTE_LIMIT", 32 * 2**20)
-    is_flood = name == "progress without end"
+    is_flood = name in {"progress without end", "progress that is no number"}
     monkeypatch.setattr(frame_limits, "READ_BURST", 1_000 if is_flood else float("inf"))
     cache = CountingCache()
     host = RequestContext(RequestControl(600, Clock(cache, 50_000).look), cache, "prefix:")
@@ -170,3 +173,32 @@ def test_a_worker_that_did_not_rest_is_not_used_again(
         worker.ask(hijacked.EXCHANGE, RequestMonitor(host, 600, lambda: None))
         worker.rest(0)
         until(lambda: not worker.wake())
+
+
+def test_descriptors_that_come_with_an_answer_are_not_taken() -> None:
+    """The parent has as many open files afterwards as before."""
+    host = RequestContext(RequestControl(600), CountingCache(), "prefix:")
+    with hijacked.taken_over(takeovers.HANDING) as worker:
+        before = len([*OPEN.iterdir()])
+        worker.ask(hijacked.EXCHANGE, RequestMonitor(host, 600, lambda: None))
+
+        assert len([*OPEN.iterdir()]) == before
+
+
+def test_after_a_refusal_a_worker_rests() -> None:
+    """As after an answer, once it is given back."""
+    host = RequestContext(RequestControl(600), CountingCache(), "prefix:")
+    with hijacked.taken_over("a refusal, and a loop without end") as worker:
+        with pytest.raises(ExplainError) as error:
+            worker.ask(hijacked.EXCHANGE, RequestMonitor(host, 600, lambda: None))
+        assert error.value.reason is Reason.INVALID_MODEL
+        assert worker.is_usable
+        worker.rest(0)
+
+        until(lambda: is_stopped(worker.pid))
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process does not run, by the letter of its state."""
+    state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    return state == "T"

@@ -7,6 +7,7 @@ at once, since it imports nothing of the server.
 
 from __future__ import annotations
 
+import array
 import os
 import socket
 import struct
@@ -196,6 +197,52 @@ def parts() -> Iterator[bytes]:
     return _repeat(frame(_PART, bytes(4 * _MIB)))
 
 
+def unknown_kind() -> Iterator[bytes]:
+    yield frame(999, b"a")
+
+
+def unknown_call() -> Iterator[bytes]:
+    yield frame(_PROGRESS, struct.pack("<dd", 1, 2), call=2**31)
+
+
+def no_progress() -> Iterator[bytes]:
+    """Progress that is no number, so that no comparison with it holds."""
+    return _repeat(1_000 * frame(_PROGRESS, struct.pack("<dd", float("nan"), float("inf"))))
+
+
+def unread_values() -> Iterator[bytes]:
+    """Store a value, and ask for it without reading a reply: see `_behave`."""
+    yield frame(_PUT, values(b"%064x" % 0, bytes(8 * _MIB)))
+    yield from _repeat(frame(_GET, values(b"%064x" % 0)))
+
+
+def false_header() -> Iterator[bytes]:
+    yield frame(_ANSWERED, b"[%s, [], 0, 0, 0, 0]" % (b"9" * 900))
+
+
+def deep_header() -> Iterator[bytes]:
+    yield frame(_ANSWERED, b"[" * 1_024)
+
+
+def negative_answer() -> Iterator[bytes]:
+    yield answer(-1)
+
+
+def file_descriptors(end: socket.socket) -> None:
+    """Hand over descriptors with the first byte of an answer, as many as a message takes."""
+    handles = array.array("i", [end.fileno()] * 253)
+    content = answer(0)
+    end.sendmsg([content[:1]], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handles)])
+    end.sendall(content[1:])
+
+
+def refusing() -> Iterator[bytes]:
+    """Refuse the request, and go on computing."""
+    yield frame(_REFUSED, values(b"INVALID_MODEL", b"no model", b"model"))
+    while True:
+        pass
+
+
 def answered_in_advance() -> Iterator[bytes]:
     yield answer(0) + answer(0, _CALL + 1)
 
@@ -246,18 +293,34 @@ BEHAVIOURS: dict[str, tuple[str, Behaviour]] = {
     "an answer beyond the limit": ("false answers", large_answer),
     "an answer that is no message": ("false answers", no_message),
     "1 GiB of parts": ("parts", parts),
+    "a frame of an unknown kind": ("out of turn", unknown_kind),
+    "a frame of another request": ("out of turn", unknown_call),
+    "progress that is no number": ("spam", no_progress),
+    "values that it asks for and does not read": ("recall", unread_values),
+    "an answer of 900 digits": ("false answers", false_header),
+    "an answer, 1,024 deep": ("false answers", deep_header),
+    "an answer of -1 bytes": ("false answers", negative_answer),
 }
+UNREAD = {"values that it asks for and does not read"}
+"""Behaviours that read nothing."""
 AFTER_THE_ANSWER: dict[str, Behaviour] = {
     "an answer in advance": answered_in_advance,
     "a loop without end": computing,
     "1 GiB of memory": growing,
 }
-ORDERLY: dict[str, Behaviour] = {"a refusal amid its table": refused_table}
+ORDERLY: dict[str, Behaviour] = {
+    "a refusal amid its table": refused_table,
+    "a refusal, and a loop without end": refusing,
+}
+HANDING = "descriptors with its answer"
 
 
-def _behave(end: socket.socket, behaviour: Behaviour) -> None:
+def _behave(end: socket.socket, behaviour: Behaviour, *, is_reading: bool) -> None:
     """Send all that can be sent, and read what comes; then wait until the parent hangs up."""
     end.recv(2**16)
+    if not is_reading:
+        for part in behaviour():
+            end.sendall(part)
     end.setblocking(False)
     for part in behaviour():
         rest = memoryview(part)
@@ -285,6 +348,13 @@ if __name__ == "__main__":
     try:
         with socket.socket(fileno=int(sys.argv[1])) as own_end:
             during = {name: behaviour for name, (_, behaviour) in BEHAVIOURS.items()}
-            _behave(own_end, (during | AFTER_THE_ANSWER | ORDERLY)[sys.argv[2]])
+            name = sys.argv[2]
+            if name == HANDING:
+                own_end.recv(2**16)
+                file_descriptors(own_end)
+                own_end.recv(1)
+            else:
+                behaviour = (during | AFTER_THE_ANSWER | ORDERLY)[name]
+                _behave(own_end, behaviour, is_reading=name not in UNREAD)
     except ConnectionError:
         os._exit(0)

@@ -24,6 +24,7 @@ from onnxplain.v1.firm_pb2 import FirmOptions
 from onnxplain_server.adapters.storage.operations.memory_operations import MemoryOperations
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import Reply
+from onnxplain_server.transport import unread_replies
 from onnxplain_server.transport.admission.coming_uploads import ComingUploads
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.grpc import grpc_operations, reflection
@@ -101,9 +102,9 @@ def test_calls_of_operations_that_send_no_message_hold_few_threads(
 
 
 def test_who_reads_an_answer_of_an_operation_slowly_keeps_no_place_to_be_received(
-    start, make_runner
+    start, make_runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A reader holds its call alone, however many others there are."""
+    """A reader holds its call alone, and no more parts wait than there is room for."""
     runner = make_runner()
     reply = Reply((ExplainResponse(summary=["a" * 2**21]).SerializeToString(),))
     runner.explain = lambda *_given: reply
@@ -117,8 +118,12 @@ def test_who_reads_an_answer_of_an_operation_slowly_keeps_no_place_to_be_receive
     method = "/onnxplain.v1.ExplanationService/ReadExplanation"
     with closing(UnreadCall(client.server.grpc_port, method, message, "127.0.0.2")):
         until(lambda: bool(client.server._unread.byte_count))
-        counts = client.server._scheduler.counts()
-        assert counts.in_flight_count == 0
+        assert client.server._scheduler.counts().in_flight_count == 0
+
+        client.server._unread.byte_limit = 3 * 2**20
+        monkeypatch.setattr(unread_replies, "_ROOM_SECONDS", 0.0)
+        with pytest.raises(grpc.RpcError, match="no room for this one"):
+            list(client.stub.ReadExplanation(ReadExplanationRequest(name=name)))
 
 
 def ticket(name: str) -> Ticket:

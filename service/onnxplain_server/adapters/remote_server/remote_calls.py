@@ -16,6 +16,7 @@ from pathlib import Path
 from google.protobuf.message import DecodeError
 from onnxplain.v1.model_pb2 import RemoteModel
 
+from onnxplain_server.adapters.listed.clocked_lock import held
 from onnxplain_server.adapters.listed.clocked_socket import ClockedSocket
 from onnxplain_server.adapters.listed.network_process import (
     WITHOUT_THREADS,
@@ -147,7 +148,7 @@ class RemoteCalls:
 
     def _running(self, control: FetchControl) -> NetworkProcess:
         """Return the process, started anew where there is none."""
-        with self._lock:
+        with held(self._lock, control):
             if self._process is None or not self._process.is_alive:
                 if self._process is not None:
                     self._process.close()

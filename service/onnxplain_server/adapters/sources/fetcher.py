@@ -20,6 +20,7 @@ from pathlib import Path
 
 from onnxplain.v1.model_pb2 import Model
 
+from onnxplain_server.adapters.listed.clocked_lock import held
 from onnxplain_server.adapters.listed.list_file import ListError
 from onnxplain_server.adapters.listed.network_process import (
     NetworkProcess,
@@ -220,7 +221,7 @@ class Fetcher:
 
     def _running(self, control: FetchControl) -> NetworkProcess:
         """Return the process, started anew where there is none."""
-        with self._lock:
+        with held(self._lock, control):
             if self._process is None or not self._process.is_alive:
                 self._process = self._started(control)
             return self._process

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 import grpc
+from google.protobuf.message import Message
 from onnxplain.v1.explanation_service_pb2 import (
     ExplainStreamResponse,
     ReadExplanationRequest,
@@ -25,7 +26,7 @@ from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.grpc import grpc_uploads
 from onnxplain_server.transport.grpc.grpc_errors import answering
 from onnxplain_server.transport.grpc.grpc_messages import caller_of, parser
-from onnxplain_server.transport.grpc.interceptors import count
+from onnxplain_server.transport.grpc.interceptors import count, reserved
 from onnxplain_server.transport.grpc.receiving import MessageReceiver
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.operation_calls import OperationCalls
@@ -124,8 +125,7 @@ class ExplanationServicer(ExplanationServiceServicer):
             # Without a place among those that are received: who reads slowly keeps none out.
             name, offset = request.name, request.offset
             for part in self._operations.response_parts(ticket.caller.name, name, offset):
-                ticket.control.check("while the answer was read")
-                yield ReadExplanationResponse(content=part).SerializeToString()
+                yield from self._read(ReadExplanationResponse(content=part), ticket, context)
 
     def ReadPartialExplanations(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
@@ -135,8 +135,7 @@ class ExplanationServicer(ExplanationServiceServicer):
             with self._service.admit(caller) as ticket:
                 request = parser(ReadPartialExplanationsRequest)(self.receive(requests, ticket))
             for part in self._operations.parts(ticket.caller.name, request.name):
-                ticket.control.check("while the answer was read")
-                yield part
+                yield from self._read(part, ticket, context)
 
     def PlanExplanation(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
@@ -191,6 +190,15 @@ class ExplanationServicer(ExplanationServiceServicer):
             messages = map(parser(UploadTableRequest), self._parts(requests, ticket))
             form, parts = grpc_uploads.table(messages)
             return self._service.upload_table(form, parts, ticket).SerializeToString()
+
+    def _read(
+        self, part: bytes | Message, ticket: Ticket, context: grpc.ServicerContext
+    ) -> Iterator[bytes]:
+        """Yield a part of what an operation keeps, once there is room for it."""
+        content = part if isinstance(part, bytes) else part.SerializeToString()
+        ticket.control.check("while the answer was read")
+        with reserved(context, self._unread, len(content), ticket.control.deadline):
+            yield content
 
     def _answer(self, method: ServiceMethod, requests: Iterator[bytes], ticket: Ticket) -> bytes:
         parts = split(self.receive(requests, ticket), method)

@@ -6,7 +6,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import Any
 
@@ -149,6 +149,20 @@ def count(
     remove = unread.add(*reply) if deadline is None else unread.reserve(*reply, deadline)
     # Called at the end of the call, which is behind the reply; false where it has ended already.
     if not context.add_callback(remove):
+        remove()
+
+
+@contextmanager
+def reserved(
+    context: grpc.ServicerContext, unread: UnreadReplies, byte_count: int, deadline: float
+) -> Iterator[None]:
+    """Count a message of a stream while it is passed on, once there is room for it."""
+    called = weakref.ref(context)
+    drop = partial(cancel, called)
+    remove = unread.reserve(called, caller_key(context), byte_count, drop, deadline)
+    try:
+        yield
+    finally:
         remove()
 
 

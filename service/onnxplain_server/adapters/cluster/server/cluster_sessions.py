@@ -17,6 +17,7 @@ from pathlib import Path
 
 from onnxplain_server.adapters.cluster.server import task_frames as frames
 from onnxplain_server.adapters.cluster.server.task_frames import TaskBrokenError, TaskKind
+from onnxplain_server.adapters.listed.clocked_lock import held
 from onnxplain_server.adapters.listed.clocked_socket import ClockedSocket
 from onnxplain_server.adapters.listed.network_process import (
     WITHOUT_THREADS,
@@ -154,7 +155,7 @@ class ClusterSessions:
 
     def _running(self, control: FetchControl) -> NetworkProcess:
         """Return the process, started anew where there is none."""
-        with self._lock:
+        with held(self._lock, control):
             if self._process is None or not self._process.is_alive:
                 if self._process is not None:
                     self._process.close()
