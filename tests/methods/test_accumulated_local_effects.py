@@ -167,6 +167,89 @@ def test_repeated_rows_are_weights(make) -> None:
         assert once.bin_weights == pytest.approx(often.bin_weights)
 
 
+def by_cells(function, columns, names, grids, weights):
+    """Follow the definition over two features, cell by cell; shared with no one."""
+    used = list(columns)[: function.__code__.co_argcount]
+    rows = {name: np.array(columns[name]) for name in used}
+    numbers = []
+    for name, grid in zip(names, grids, strict=True):
+        order = {value: place for place, value in enumerate(grid)}
+        known = rows[name].tolist()
+        numbers.append(
+            np.array(
+                [order[v] if v in order else np.interp(v, grid, range(len(grid))) for v in known]
+            )
+        )
+    bins = [np.maximum(np.ceil(at).astype(int) - 1, 0) for at in numbers]
+    counts = [len(grid) - 1 for grid in grids]
+    found = {}
+    for cell in np.ndindex(*counts):
+        inside = (bins[0] == cell[0]) & (bins[1] == cell[1])
+        if inside.any():
+            part = {name: own[inside] for name, own in rows.items()}
+            at = {}
+            for i, j in np.ndindex(2, 2):
+                ends = (grids[0][cell[0] + i], grids[1][cell[1] + j])
+                moved = {n: np.full(inside.sum(), e) for n, e in zip(names, ends, strict=True)}
+                at[i, j] = function(*(part | moved).values())
+            second = at[1, 1] - at[0, 1] - at[1, 0] + at[0, 0]
+            found[cell] = np.average(second, axis=0, weights=weights[inside])
+    sums = np.zeros((counts[0] + 1, counts[1] + 1, len(next(iter(found.values())))))
+    for a, b in np.ndindex(*counts):
+        far = {c: ((c[0] - a) ** 2 + (c[1] - b) ** 2, c[1], c[0]) for c in found}
+        nearest = found[min(far, key=far.__getitem__)]
+        sums[a + 1, b + 1] = sums[a, b + 1] + sums[a + 1, b] - sums[a, b] + nearest
+    own_effects = []
+    for axis, other in ((0, 1), (1, 0)):
+        level = [np.zeros(sums.shape[2])]
+        for step in range(counts[axis]):
+            own = np.flatnonzero(bins[axis] == step)
+            rise = np.take(sums, step + 1, axis) - np.take(sums, step, axis)
+            share = (numbers[other] - bins[other])[own, None]
+            told = (1 - share) * rise[bins[other][own]] + share * rise[bins[other][own] + 1]
+            level.append(level[-1] + np.average(told, axis=0, weights=weights[own]))
+        own_effects.append(np.array(level))
+    return sums - own_effects[0][:, None] - own_effects[1][None]
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("c", "a"), ("t", "c"), ("b", "t")])
+def test_surfaces_are_those_of_the_definition(make, names: tuple[str, str]) -> None:
+    columns = correlated()
+    weights = np.random.default_rng(3).integers(1, 5, 400).astype(float)
+
+    given = {"features": (names,), "bin_count": 30, "weight_column": "w", "n_outputs": 2}
+    (curve,) = accumulated(make, tangled, {**columns, "w": weights}, **given).curves
+
+    grids = [list(dict.fromkeys(values.tolist())) for values in curve.grid]
+    expected = by_cells(tangled, columns, names, grids, weights)
+    got = curve.values.reshape(len(grids[1]), len(grids[0]), 2).swapaxes(0, 1)
+    assert got - got[0, 0] == pytest.approx(expected - expected[0, 0], rel=1e-10, abs=1e-10)
+    assert curve.row_weights @ curve.values == pytest.approx([0, 0], abs=1e-8)
+    assert curve.bin_weights.sum() == weights.sum()
+
+
+def test_a_surface_is_what_features_do_together(make) -> None:
+    """Nothing where effects add up; of a product over all pairs of values its centred part."""
+    a, b = (axis.ravel() for axis in np.meshgrid([0.0, 1, 3], [0.0, 2, 3, 7]))
+    pair = {"features": (("a", "b"),), "bin_count": 100}
+
+    (none,) = accumulated(make, lambda a, b: a**2 - np.exp(b), {"a": a, "b": b}, **pair).curves
+    (both,) = accumulated(make, lambda a, b: a * b, {"a": a, "b": b}, **pair).curves
+
+    assert none.values == pytest.approx(np.zeros((12, 1)), abs=1e-9)
+    assert [values.tolist() for values in both.grid] == [a.tolist(), b.tolist()]
+    assert both.values[:, 0] == pytest.approx((a - a.mean()) * (b - b.mean()))
+
+
+def test_a_surface_of_a_constant_feature_is_flat(make) -> None:
+    columns = {"a": [1.0, 2, 3], "b": [5.0, 5, 5]}
+
+    (curve,) = accumulated(make, lambda a, b: a * b, columns, features=(("a", "b"),)).curves
+
+    assert curve.values.tolist() == [[0.0]] * 3
+    assert curve.bin_weights.tolist() == []
+
+
 def test_effects_are_linear_in_the_predictions(make) -> None:
     columns = correlated()
     parts = effect(make, tangled, columns, "a", n_outputs=2)
@@ -243,13 +326,13 @@ def test_standard_errors_are_the_spread_over_tables(make) -> None:
     curves = [effect(make, lambda b, c: b * c, table(seed), "c", **given) for seed in range(60)]
 
     spread = np.std([curve.values for curve in curves], axis=0)
-    told = np.mean([curve.standard_errors for curve in curves], axis=0)
+    told = np.mean(np.array([curve.standard_errors for curve in curves]), axis=0)
     assert told == pytest.approx(spread, rel=0.2)
 
 
 def test_intervals_cost_no_prediction_and_hold_the_curve(make) -> None:
     columns = correlated()
-    one = {"features": (("a",), ("t",)), "n_outputs": 2}
+    one = {"features": (("a",), ("t",), ("a", "b")), "n_outputs": 2}
     plain, predicted, _ = explained(make, tangled, columns, **one)
     wide, again, _ = explained(
         make, tangled, columns, resampling=Resampling(repeat_count=50, confidence_level=0.9), **one

@@ -26,15 +26,18 @@ const (
 // dependence, no row is moved further than to the edges of its own bin.
 //
 // Cost: one prediction per row, and at most two more per row and entry of
-// `features`.
+// `features`, or four for two features.
 // Rows by default: 10,000; of each group.
 type AccumulatedLocalEffectsOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. Features whose effects are accumulated: one per entry.
+	// Optional. Features whose effects are accumulated: one feature per entry gives
+	// a curve, two features give a surface of what they do together beyond the
+	// effects of each.
 	// Default: each feature by itself.
 	Features []*FeatureGroup `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
 	// Optional. Number of bins of a numeric feature with more distinct values,
-	// all of about the same weight of rows. A feature with no more distinct values,
+	// all of about the same weight of rows; for two features together, each gets
+	// the square root of it, rounded up. A feature with no more distinct values,
 	// and every text feature, is evaluated at its distinct values.
 	// In [2, 1000]; default: 20.
 	BinCount *int32 `protobuf:"varint,2,opt,name=bin_count,json=binCount,proto3,oneof" json:"bin_count,omitempty"`
@@ -195,32 +198,36 @@ func (x *AccumulatedLocalEffectsResult) GetConfidenceLevel() float64 {
 	return 0
 }
 
-// Accumulated local effects along one feature.
+// Accumulated local effects along one feature, or of two together.
 type AccumulatedLocalEffect struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The feature.
+	// The feature, or the two.
 	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
 	// The group of rows; empty where rows are not grouped.
 	Group string `protobuf:"bytes,2,opt,name=group,proto3" json:"group,omitempty"`
 	// The edges of the bins, which are values of rows, or the distinct values: one
 	// column per feature, ascending; of text in alphabetical order. One point,
-	// at 0, where the rows have one value only.
+	// at 0, where the rows have one value only. Of two features, all pairs of their
+	// points, of which the first one varies fastest.
 	Grid []*Column `protobuf:"bytes,3,rep,name=grid,proto3" json:"grid,omitempty"`
 	// Effects at these points, in the unit of the output: row-major, grid points ×
 	// outputs. Their mean over the rows is 0, each at its own value, on straight
-	// lines between points.
+	// lines between points. Of two features, without the effects of each: 0 where
+	// they do not interact.
 	Values []float64 `protobuf:"fixed64,4,rep,packed,name=values,proto3" json:"values,omitempty"`
 	// Mean prediction of the rows, one per output. Added to `values`, it puts them
 	// on the scale of partial dependence.
 	MeanPredictions []float64 `protobuf:"fixed64,5,rep,packed,name=mean_predictions,json=meanPredictions,proto3" json:"mean_predictions,omitempty"`
-	// Total weight of the rows with a value of the feature; their number if no
+	// Total weight of the rows with a value of each feature; their number if no
 	// weights are given. Infinity where the sum is beyond double.
 	Weight float64 `protobuf:"fixed64,6,opt,name=weight,proto3" json:"weight,omitempty"`
-	// Weight of the rows without a value of the feature, which have no part.
+	// Weight of the rows without a value of a feature, which have no part.
 	MissingWeight float64 `protobuf:"fixed64,7,opt,name=missing_weight,json=missingWeight,proto3" json:"missing_weight,omitempty"`
 	// Weight of the rows that tell the difference between a point and the next one,
 	// one number fewer than points: the rows of the bin, or those with either of
-	// the two distinct values.
+	// the two distinct values. Of two features, of the rows in each cell between
+	// points, the first one varying fastest; a cell without rows has the difference
+	// of the nearest one.
 	BinWeights []float64 `protobuf:"fixed64,8,rep,packed,name=bin_weights,json=binWeights,proto3" json:"bin_weights,omitempty"`
 	// Standard errors of the values, row-major as `values`; empty without
 	// replicates.
@@ -229,8 +236,8 @@ type AccumulatedLocalEffect struct {
 	Lower []float64 `protobuf:"fixed64,10,rep,packed,name=lower,proto3" json:"lower,omitempty"`
 	// Upper ends of these intervals.
 	Upper []float64 `protobuf:"fixed64,11,rep,packed,name=upper,proto3" json:"upper,omitempty"`
-	// Weight of the rows at each point, one number per point: a row between two
-	// points counts for both, the more the nearer it is.
+	// Weight of the rows at each point, one number per point: a row between points
+	// counts for each of them, the more the nearer it is.
 	RowWeights    []float64 `protobuf:"fixed64,12,rep,packed,name=row_weights,json=rowWeights,proto3" json:"row_weights,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

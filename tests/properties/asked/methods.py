@@ -91,7 +91,8 @@ def _partial_dependence(names, column) -> Options:
 
 
 def _accumulated_local_effects(one, column) -> Options:
-    entries = st.lists(st.fixed_dictionaries({"names": st.tuples(one)}), min_size=1, max_size=2)
+    names = st.lists(one, min_size=1, max_size=2, unique=True)
+    entries = st.lists(st.fixed_dictionaries({"names": names}), min_size=1, max_size=2)
     others = {
         "groupColumn": column,
         "groupCount": st.sampled_from([1, 2, 3]),

@@ -144,10 +144,10 @@ def accumulated(found: Match, explanation: Explanation) -> bool:
             for name in ("there", "then")
         ]
         for k in for_output(found, result.output_names):
-            sign = 1 if found["verb"] == "rises" else -1
-            rises = [
-                sign * (values[j, k] - values[i, k]) for i in ends[0] for j in ends[1] if i < j
-            ]
+            sign = -1 if "verb" in found.groupdict() and found["verb"] == "falls" else 1
+            is_curve = len(curve.features) == 1
+            pairs = [(i, j) for i in ends[0] for j in ends[1] if i < j or not is_curve]
+            rises = [sign * (values[j, k] - values[i, k]) for i, j in pairs]
             if any(rise > 0 and is_written(found["a"], rise) for rise in rises):
                 return True
     return False

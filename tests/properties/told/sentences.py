@@ -79,6 +79,9 @@ _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
     ((rf"Along (?P<names>.+?) the accumulated effect on (?P<output>.+?)(?: in the group "
       rf"(?P<group>.+))? (?P<verb>rises|falls) by {_A} from (?P<there>.+) to (?P<then>.+), over "
       r"rows as they occur\."), effect_claims.accumulated),
+    ((rf"What (?P<names>.+?) do together to (?P<output>.+?)(?: in the group (?P<group>.+))?, "
+      rf"beyond the effects of each, is {_A} more at (?P<then>.+) than at (?P<there>.+), over rows "
+      r"as they occur\."), effect_claims.accumulated),
     (r"The accumulated effect does not change along .+\.",
      effect_claims.flat_accumulated),
     ((rf"As (?P<names>.+) moves and the rest of a row stays, its prediction{_OF} changes by {_A} "

@@ -1,7 +1,7 @@
 """Accumulated local effects: differences along a feature between rows as they occur.
 
 Reading order: `options`, `steps` (the points of a feature and the rows between them), `compute`,
-`result`.
+`accumulation` (of one feature), `surface` (of two), `result`.
 
 Apley and Zhu (2020), "Visualizing the Effects of Predictor Variables in Black Box Supervised
 Learning Models", Journal of the Royal Statistical Society B 82(4), 1059-1086.

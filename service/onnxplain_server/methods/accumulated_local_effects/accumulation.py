@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
@@ -20,6 +21,25 @@ from onnxplain_server.methods.resampling import (
 
 _MAX_REPLICATE_WEIGHTS = 1 << 20
 """Weights of the replicates that are in memory at once."""
+
+
+class Differences(Protocol):
+    """Differences of predictions along the steps of rows, or over their cells."""
+
+    def step_weights(self, weights: Vector) -> Vector:
+        """Sum the weights of the rows that tell of each step: (n_steps,)."""
+
+    def point_weights(self, weights: Vector) -> Vector:
+        """Share the weight of each row between the points around it: (n_points,)."""
+
+    def means(self, weights: Vector) -> Matrix:
+        """Average the differences of each step: (n_steps, n_outputs); NaN without a weight."""
+
+    def filled(self, means: Matrix) -> Matrix:
+        """Give steps without rows a mean."""
+
+    def accumulate(self, means: Matrix, weights: Vector) -> Matrix:
+        """Add up the means of steps, and centre them over the rows: (n_points, n_outputs)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,13 +61,17 @@ class LocalDifferences:
         rows, bins = self.steps.moved()
         return np.bincount(bins, weights[rows], self.steps.count).astype(np.float64)
 
+    def point_weights(self, weights: Vector) -> Vector:
+        return self.steps.point_weights(weights)
+
     def means(self, weights: Vector) -> Matrix:
         """Average the differences of each step: (n_steps, n_outputs); NaN without a weight."""
         rows, bins = self.steps.moved()
         count, own, totals = self.steps.count, weights[rows], self.step_weights(weights)
         sums = np.array([np.bincount(bins, own * column, count) for column in self.values.T]).T
-        means = np.full(sums.shape, np.nan)
-        return np.divide(sums, totals[:, None], out=means, where=totals[:, None] > 0)
+        means: Matrix = np.full(sums.shape, np.nan)
+        np.divide(sums, totals[:, None], out=means, where=totals[:, None] > 0)
+        return means
 
     def accumulate(self, means: Matrix, weights: Vector) -> Matrix:
         """Add up the means of steps, and centre them over the rows: (n_points, n_outputs)."""
@@ -55,37 +79,41 @@ class LocalDifferences:
         centered: Matrix = center(values, self.steps.point_weights(weights))
         return centered
 
-    def with_intervals(
-        self,
-        curve: AccumulatedLocalEffect,
-        weights: Vector,
-        numbers: Indices,
-        resampling: Resampling,
-        seed: int,
-    ) -> AccumulatedLocalEffect:
-        """Add standard errors and intervals, from replicates of the rows.
+    def filled(self, means: Matrix) -> Matrix:
+        """Return the means: each step has a row."""
+        return means
 
-        A replicate without any row of a step takes the mean of all rows there.
 
-        Parameters
-        ----------
-        weights, numbers : (n,)
-            Weights of the rows that have a value, and their numbers in the table.
-        """
-        usual, count = self.means(weights), resampling.repeat_count
-        size = max(1, _MAX_REPLICATE_WEIGHTS // len(weights))
-        found = []
-        for start in range(0, count, size):
-            repeats = range(start, min(start + size, count))
-            for replica in bootstrap(weights, numbers, seed, repeats):
-                own = self.means(replica)
-                means = np.where(np.isnan(own), usual, own)
-                found.append(self.accumulate(means, replica))
-        if len(found) < 2:
-            unknown = np.full_like(curve.values, np.nan)
-            return replace(curve, standard_errors=unknown, lower=unknown, upper=unknown)
-        errors: Matrix = bootstrap_errors(np.array(found))
-        rows = effective_row_count(weights)
-        reach = t_quantile(resampling.confidence_level, rows, len(found)) * errors
-        low, high = curve.values - reach, curve.values + reach
-        return replace(curve, standard_errors=errors, lower=low, upper=high)
+def with_intervals(  # noqa: PLR0917 - all that replicates depend on
+    differences: Differences,
+    curve: AccumulatedLocalEffect,
+    weights: Vector,
+    numbers: Indices,
+    resampling: Resampling,
+    seed: int,
+) -> AccumulatedLocalEffect:
+    """Add standard errors and intervals, from replicates of the rows.
+
+    A replicate without any row of a step takes the mean of all rows there.
+
+    Parameters
+    ----------
+    weights, numbers : (n,)
+        Weights of the rows that have a value, and their numbers in the table.
+    """
+    usual, count = differences.filled(differences.means(weights)), resampling.repeat_count
+    size = max(1, _MAX_REPLICATE_WEIGHTS // len(weights))
+    found = []
+    for start in range(0, count, size):
+        repeats = range(start, min(start + size, count))
+        for replica in bootstrap(weights, numbers, seed, repeats):
+            own = differences.means(replica)
+            found.append(differences.accumulate(np.where(np.isnan(own), usual, own), replica))
+    if len(found) < 2:
+        unknown = np.full_like(curve.values, np.nan)
+        return replace(curve, standard_errors=unknown, lower=unknown, upper=unknown)
+    errors: Matrix = bootstrap_errors(np.array(found))
+    rows = effective_row_count(weights)
+    reach = t_quantile(resampling.confidence_level, rows, len(found)) * errors
+    low, high = curve.values - reach, curve.values + reach
+    return replace(curve, standard_errors=errors, lower=low, upper=high)

@@ -10,7 +10,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.option_checks import check_limits, choose
 from onnxplain_server.methods.resampling import Resampling
 
-MOST_FEATURES = 1
+MOST_FEATURES = 2
 """Most features of an entry."""
 
 
@@ -46,7 +46,7 @@ def resolve(options: Options, names: Sequence[str], path: str) -> Options:
         if len(entry) > MOST_FEATURES:
             raise ExplainError(
                 Reason.INVALID_OPTION,
-                f"effects are accumulated along one feature; {len(entry)} are given",
+                f"effects are accumulated along one feature or two; {len(entry)} are given",
                 place,
             )
     check_limits(AccumulatedLocalEffectsOptions, options, path)

@@ -10,7 +10,7 @@ from onnxplain_server.core.model import Note
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AccumulatedLocalEffect:
-    """Effects along one feature.
+    """Effects along one feature, or of two together beyond those of each.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class AccumulatedLocalEffect:
         Of the rows with a value.
     weight, missing_weight : float
         Total weight of the rows with a value, and of those without.
-    bin_weights : (n_points - 1,)
+    bin_weights : (n_points - 1,), or (n_cells,) of two features
         Weights of the rows whose differences lead from each point to the next one.
     row_weights : (n_points,)
         Weights of the rows, shared between the points beside them.

@@ -64,6 +64,7 @@ def draw(  # noqa: PLR0917 - a heat map shows all of these
     value_title: str,
     common_scale: bool,
     rows: tuple[Array, Array],
+    value_name: str = "average prediction",
 ) -> Spec:
     """Draw the first feature as x, the second as y, the values as colours, and some rows as dots.
 
@@ -71,6 +72,8 @@ def draw(  # noqa: PLR0917 - a heat map shows all of these
     ----------
     rows : two (n_rows,) arrays
         Values of both features in rows of the table; may be empty.
+    value_name : str
+        What the values are.
     """
     several = len(panels) > 1
     if several:
@@ -88,7 +91,8 @@ def draw(  # noqa: PLR0917 - a heat map shows all of these
     }
     places = {**_place(axes[0], "x", full), **_place(axes[1], "y", full)}
     knows_rows = all(surface.row_weights is not None for surface in surfaces)
-    described = _tooltip(axes, several, number_format, knows_rows)
+    value_tip = ("value", value_name, number_format)
+    described = _tooltip(axes, several, value_tip, knows_rows)
     mark = _cell(axes) if full else {"type": "circle", "size": 60, "opacity": 1}
     layers = [
         {"mark": mark, "encoding": {**places, "color": colour, "tooltip": described}},
@@ -249,10 +253,10 @@ def _lookups(axes: tuple[Axis, Axis], *, full: bool) -> list[Spec]:
 
 
 def _tooltip(
-    axes: tuple[Axis, Axis], several: bool, number_format: str, knows_rows: bool
+    axes: tuple[Axis, Axis], several: bool, value: tuple[str, str, str], knows_rows: bool
 ) -> list[Spec]:
     panel = [("panel", "panel", "")] if several else []
     names = [f"{c}{'' if isinstance(a, Categories) else '_text'}" for a, c in zip(axes, "xy")]  # noqa: B905 - of one length
     features = [(name, axis.title, "") for name, axis in zip(names, axes, strict=True)]
     rows = [("rows", "rows here", ",.6~r")] if knows_rows else []
-    return tooltip(("value", "average prediction", number_format), *panel, *features, *rows)
+    return tooltip(value, *panel, *features, *rows)

@@ -171,15 +171,19 @@ def of_partial_dependence(explanation: Explanation, most_important: str = "") ->
 
 
 def of_accumulated(explanation: Explanation) -> Iterator[str]:
-    """Tell how far the accumulated effect goes along the feature with the widest range."""
+    """Tell how far the accumulated effect goes along the feature with the widest range.
+
+    Of pairs alone it is that beyond the effects of each.
+    """
     result = explanation.accumulated_local_effects
     outputs = list(result.output_names)
-    curves = [np.array(curve.values).reshape(-1, len(outputs)) for curve in result.curves]
+    asked = [one for one in result.curves if len(one.features) == 1] or list(result.curves)
+    curves = [np.array(curve.values).reshape(-1, len(outputs)) for curve in asked]
     if not curves or any(not np.isfinite(values).all() for values in curves):
         return
     ends = [
         [curve_extremes(curve, column) for column in values.T]
-        for curve, values in zip(result.curves, curves, strict=True)
+        for curve, values in zip(asked, curves, strict=True)
     ]
     ranges = np.array([
         [values[high, k] - values[low, k] for k, (low, high) in enumerate(own)]
@@ -187,15 +191,23 @@ def of_accumulated(explanation: Explanation) -> Iterator[str]:
     ])  # fmt: skip
     place = largest(ranges)
     if place is None:
-        names = dict.fromkeys(feature_names(curve.features) for curve in result.curves)
+        names = dict.fromkeys(feature_names(curve.features) for curve in asked)
         yield f"The accumulated effect does not change along {few_of([*names], 'or')}."
         return
     row, column = place
-    curve, (low, high) = result.curves[row], ends[row][column]
+    curve, (low, high) = asked[row], ends[row][column]
     size = number(ranges[row, column], ranges[:, column])
     first, last = (grid_point(curve, at, with_name=True) for at in sorted((low, high)))
     group = f" in the group {clean(curve.group)}" if curve.group else ""
     verb = "rises" if low < high else "falls"
+    if len(curve.features) > 1:
+        low_at, high_at = (grid_point(curve, at, with_name=True) for at in (low, high))
+        yield (
+            f"What {feature_names(curve.features)} do together to {clean(outputs[column])}{group}, "
+            f"beyond the effects of each, is {size} more at {high_at} than at {low_at}, over rows "
+            "as they occur."
+        )
+        return
     yield (
         f"Along {feature_names(curve.features)} the accumulated effect on "
         f"{clean(outputs[column])}{group} {verb} by {size} from {first} to {last}, over rows as "

@@ -21,18 +21,20 @@ class AccumulatedLocalEffects:
     about this value (Apley and Zhu 2020). Unlike for partial dependence, no row is moved further
     than to the edges of its own bin.
 
-    Cost: one prediction per row, and at most two more per row and entry of `features`. Rows by
-    default: 10,000; of each group.
+    Cost: one prediction per row, and at most two more per row and entry of `features`, or four for
+    two features. Rows by default: 10,000; of each group.
 
     Attributes
     ----------
     features : sequence of str or of several str
-        Features whose effects are accumulated: one per entry. Default: each feature by itself.
-        "age" stands by itself, ("age", "bmi") together.
+        Features whose effects are accumulated: one feature per entry gives a curve, two features
+        give a surface of what they do together beyond the effects of each. Default: each feature by
+        itself. "age" stands by itself, ("age", "bmi") together.
     bin_count : int, optional
         Number of bins of a numeric feature with more distinct values, all of about the same weight
-        of rows. A feature with no more distinct values, and every text feature, is evaluated at its
-        distinct values. In [2, 1000]; default: 20.
+        of rows; for two features together, each gets the square root of it, rounded up. A feature
+        with no more distinct values, and every text feature, is evaluated at its distinct values.
+        In [2, 1000]; default: 20.
     group_column : str
         Column whose values split the rows: one curve per group, over the rows of the group. Any
         column of the table. Default: no groups.

@@ -25,7 +25,7 @@ _OWN_COLUMNS = ("curve", "group", "output", "value", "standard_error", "lower", 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AccumulatedLocalEffect(Tabular):
-    """Accumulated local effects along one feature.
+    """Accumulated local effects along one feature, or of two together beyond those of each.
 
     Attributes
     ----------
@@ -33,15 +33,16 @@ class AccumulatedLocalEffect(Tabular):
     group : str
         The group of rows; empty where rows are not grouped.
     grid : tuple of (n_points,) arrays, one per feature
-        float64, or str objects.
+        float64, or str objects. Of two features the first varies fastest.
     values : (n_points, n_outputs)
         Their mean over the rows is 0; unit of the output.
     mean_predictions : (n_outputs,)
         Of the rows; added to `values`, on the scale of partial dependence.
     weight, missing_weight : float
         Total weight of the rows with a value of the feature, and of those without.
-    bin_weights : (n_points - 1,)
-        Weights of the rows that tell the difference between a point and the next one.
+    bin_weights : (n_points - 1,), or (n_cells,) of two features
+        Weights of the rows that tell the difference between a point and the next one, or that lie
+        in each cell.
     row_weights : (n_points,)
         Weights of the rows at each point, shared between points.
     output_names : tuple of str
