@@ -89,11 +89,12 @@ def test_a_reversed_order_is_told_as_such(client, method, loss: str) -> None:
         answer = asked(client, method(loss=loss, query_column="query"), columns=columns)
         return [w.message for w in answer.warnings if w.code == "REVERSED_RANKING"]
 
-    [message] = told(y=4 - TABLE["y"])
+    relevance = RELEVANCE[ORDER]
+    [message] = told(y=4 - relevance)
     assert message.startswith(f"On 180 rows of 30 queries the order is reversed: {loss} of y 0.")
     assert "of a random order 0." in message
     assert not told()
-    assert not told(y=RNG.permutation(TABLE["y"]))
+    assert not told(y=RNG.permutation(relevance))
 
 
 def test_a_draw_takes_whole_queries(client) -> None:

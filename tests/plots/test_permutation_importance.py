@@ -19,7 +19,7 @@ def drawn(
     *found: tuple[str, Any, Any],
     outputs: tuple[str, ...] = ("price",),
     baseline=2.0,
-    loss: Loss | str = Loss.SQUARED_ERROR,
+    loss: Measure = Loss.SQUARED_ERROR,
     normalize: bool = False,
 ) -> Plot:
     """Draw importances: features with "+" between them, values, standard errors."""

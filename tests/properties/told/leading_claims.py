@@ -10,6 +10,7 @@ import numpy as np
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.plots.elements.labels import clean
+from onnxplain_server.report import facts
 from told.effect_claims import is_point
 from told.written import Match, with_value
 
@@ -31,7 +32,7 @@ def lead(found: Match, answer: ExplainResponse) -> bool:
         if (names := measures[found["measure"]](explanation))
     ]
     curves = [e for e in answer.explanations if e.HasField("partial_dependence")]
-    has_texts = any(warning.code == "SINGLE_TEXTS" for warning in answer.warnings)
+    has_texts = "SINGLE_TEXTS" in [caution.code for caution in facts.warnings(answer)]
     if not ranked or ((found["some"] or not found["ways"]) and not has_texts):
         return False
     if not found["ways"]:

@@ -63,7 +63,7 @@ h3 { margin: 1.25rem 0 0.5rem; font-size: 1rem; line-height: 1.3; }
 a { color: var(--accent); text-underline-offset: 0.2em; }
 .found { margin: 0 0 0.75rem; max-width: 60rem; font-size: 1.05rem; }
 ul.found { max-width: none; padding-left: 1.5rem; }
-.key-figures { grid-template-columns: repeat(auto-fit, minmax(min(100%, 11rem), 1fr)); gap: 0.75rem; margin-bottom: 1rem; }
+.key-figures { grid-template-columns: repeat(auto-fit, minmax(min(100%, 10rem), 1fr)); gap: 0.75rem; margin-bottom: 1rem; }
 .key-figures div { padding: 0.6rem 0.9rem; border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
 .key-figures dd { color: var(--quiet); font-size: 0.85rem; }
 .key-figures b { color: var(--ink); font-size: 1.3rem; font-weight: 600; }
