@@ -21,6 +21,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 MODELS = Path(__file__).parents[1] / "models"
 FOREST = MODELS / "sklearn_random_forest_binary.onnx"
@@ -40,8 +41,10 @@ def _method_names() -> tuple[str, ...]:
     """Return the names of all methods, as the package lists them; it is not imported yet."""
     found = find_spec("onnxplain_server")
     assert found is not None
-    (folder,) = found.submodule_search_locations or ()
-    listed = Path(folder, "cli/method_options.json").read_text(encoding="utf-8")
+    assert found.submodule_search_locations
+    listed = Path(found.submodule_search_locations[0], "cli/method_options.json").read_text(
+        encoding="utf-8"
+    )
     return tuple(json.loads(listed)["methods"])
 
 
@@ -171,8 +174,7 @@ def two_files(table: Path) -> None:
     for folder in (whole.parent, weights.parent):
         folder.mkdir(parents=True)
     onnx.save(model, whole)
-    named = {"location": "weights/w.data", "size_threshold": 0}
-    onnx.save(model, cut, save_as_external_data=True, **named)
+    onnx.save(model, cut, save_as_external_data=True, location="weights/w.data", size_threshold=0)
     of_one, of_two = (
         json.loads(run("explain", path, table, *ASKED, "--method", "partial_dependence"))
         for path in (whole, cut)
@@ -323,14 +325,13 @@ def ui(table: Path) -> None:
     imported("ui")
     opened = command._open
 
-    def open_and_end(model: Path, rows: Path, token: str, *ports: int, **named: Any) -> None:
-        opened(model, rows, token, *ports, **named)
-        ask_a_server(f"127.0.0.1:{ports[-1]}", token, table)
+    def open_and_end(*asked: Any, **named: Any) -> None:
+        opened(*asked, **named)
+        ask_a_server(f"127.0.0.1:{asked[-1]}", asked[2], table)
         signal.raise_signal(signal.SIGINT)
 
-    command._open = open_and_end
     told = io.StringIO()
-    with contextlib.redirect_stderr(told):
+    with patch.object(command, "_open", open_and_end), contextlib.redirect_stderr(told):
         assert b"onnxplain is at http://127.0.0.1:" in run("ui", FOREST, table, "--no-browser")
     assert told.getvalue().count("this system cannot confine models") == is_unconfined()
 
