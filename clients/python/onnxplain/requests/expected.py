@@ -49,7 +49,10 @@ def with_expected(
             "be put here: give the rows as a frame, or have the predictions in columns of the "
             "table, and name these"
         )
-    rows = arrow_of(table, feature_columns)
+    return _beside(arrow_of(table, feature_columns), values)
+
+
+def _beside(rows: pa.Table, values: npt.NDArray[np.float64]) -> tuple[pa.Table, tuple[str, ...]]:
     if len(values) != rows.num_rows:
         raise ValueError(
             f"expected has {len(values):,} row{'s' * (len(values) != 1)}, and the table has "

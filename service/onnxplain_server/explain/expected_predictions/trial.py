@@ -68,7 +68,7 @@ class CauseTrial:
 
     @property
     def varies(self) -> Flags:
-        """Whether each expected column is more than a constant, which any factor explains."""
+        """Flags of expected columns that are more than a constant, which any factor explains."""
         return varies(self.expected, self.rounding)
 
     def agreeing(self, predicted: Matrix) -> Flags:
