@@ -102,7 +102,7 @@ class AccessSettings(BaseSettings):
     unread_disk_bytes: ByteSize = Field(
         ByteSize(2**30),
         description="Largest sum of REST replies that wait for their readers, and of bodies that "
-        "are still coming, in temporary files; one caller's replies may have half of it.",
+        "are coming or wait for their work, in temporary files; one caller may have half of it.",
         ge=2**20,
     )
     max_model_bytes: ByteSize = Field(

@@ -55,7 +55,8 @@ class Settings(ClusterSettings):
     )
     waiting_bytes: ByteSize = Field(
         ByteSize(256 * 2**20),
-        description="Memory for the messages of queued gRPC requests; further ones are refused.",
+        description="Memory for the messages of queued gRPC requests, and as much for messages and "
+        "for uploads that are coming; further ones are refused.",
         ge=0,
     )
     waiting_count: int = Field(

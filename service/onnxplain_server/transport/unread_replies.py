@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from functools import partial
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.systems import memory
@@ -117,8 +118,12 @@ class UnreadReplies:
         byte_count: int,
         cancel: Callable[[], object],
         deadline: float,
+        *,
+        is_part: bool = False,
     ) -> Callable[[], None]:
         """Count a reply before it is passed on, as `add` does, once there is room for it.
+
+        Parts of a stream, which no work is lost with, also keep to their caller's half.
 
         Raises
         ------
@@ -127,7 +132,8 @@ class UnreadReplies:
         """
         while True:
             with self._lock:
-                if self._wait_for_room(byte_count, deadline):
+                sharer = caller_key if is_part else None
+                if self._wait_for_room(partial(self._has_room, byte_count, sharer), deadline):
                     self._count(call, _Reply(caller_key, byte_count, time.monotonic(), cancel))
                     return lambda: self._remove(call)
                 held, replaceable = self._byte_counts.total(), self._replaceable(caller_key)
@@ -143,19 +149,21 @@ class UnreadReplies:
         """Watch the clock no longer."""
         self._closed.set()
 
-    def _wait_for_room(self, byte_count: int, deadline: float) -> bool:
+    def _wait_for_room(self, has_room: Callable[[], bool], deadline: float) -> bool:
         """Wait, unless another reply waits already; return whether there is room."""
         is_alone, seconds = not self._is_waited, min(_ROOM_SECONDS, deadline - time.monotonic())
         self._is_waited = True
         try:
             most = max(0.0, seconds) if is_alone else 0.0
-            return self._lock.wait_for(lambda: self._has_room(byte_count), most)
+            return self._lock.wait_for(has_room, most)
         finally:
             self._is_waited = not is_alone
 
-    def _has_room(self, byte_count: int) -> bool:
-        held = self._byte_counts.total()
-        return not held or held + _COPIES * byte_count <= self.byte_limit
+    def _has_room(self, byte_count: int, sharer: Hashable | None) -> bool:
+        held, size = self._byte_counts.total(), _COPIES * byte_count
+        own = 0 if sharer is None else self._byte_counts[sharer]
+        is_over = own and own + size > self.byte_limit // 2
+        return not (held and (is_over or held + size > self.byte_limit))
 
     def _count(self, call: Hashable, reply: _Reply) -> None:
         self._replies[call] = reply

@@ -127,6 +127,22 @@ def test_a_reply_waits_for_room_and_is_refused_where_there_is_none(
     account.close()
 
 
+def test_parts_of_streams_keep_to_the_half_of_their_caller(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However many begin at once: those of others have room."""
+    monkeypatch.setattr(unread_replies, "_ROOM_SECONDS", 0.0)
+    account, ever = UnreadReplies(200), math.inf
+    for call in ("call 1", "call 2"):
+        account.reserve(call, "a", 25, list, ever, is_part=True)
+    with pytest.raises(ExplainError, match="no room"):
+        account.reserve("call 3", "a", 1, list, ever, is_part=True)
+
+    account.reserve("call 3", "b", 25, list, ever, is_part=True)
+    assert account.byte_count == 150
+    account.close()
+
+
 def test_one_reply_at_a_time_waits_for_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unread_replies, "_ROOM_SECONDS", PATIENCE_SECONDS)
     account, ever = UnreadReplies(200), math.inf

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import partial
 
 import grpc
-from google.protobuf.message import Message
 from onnxplain.v1.explanation_service_pb2 import (
     ExplainStreamResponse,
     ReadExplanationRequest,
@@ -29,7 +28,7 @@ from onnxplain_server.transport.grpc.grpc_messages import caller_of, parser
 from onnxplain_server.transport.grpc.interceptors import count, reserved
 from onnxplain_server.transport.grpc.receiving import MessageReceiver
 from onnxplain_server.transport.metrics.request_metrics import Metrics
-from onnxplain_server.transport.operations.operation_calls import OperationCalls
+from onnxplain_server.transport.operations.operation_calls import PART_BYTES, OperationCalls
 from onnxplain_server.transport.service import Service
 from onnxplain_server.transport.unread_replies import UnreadReplies
 from onnxplain_server.wire.protobuf_split import request_of_stream, request_to_start, split
@@ -124,18 +123,29 @@ class ExplanationServicer(ExplanationServiceServicer):
                 request = parser(ReadExplanationRequest)(self.receive(requests, ticket))
             # Without a place among those that are received: who reads slowly keeps none out.
             name, offset = request.name, request.offset
-            for part in self._operations.response_parts(ticket.caller.name, name, offset):
-                yield from self._read(ReadExplanationResponse(content=part), ticket, context)
+            parts = map(_read, self._operations.response_parts(ticket.caller.name, name, offset))
+            while True:
+                ticket.control.check("while the answer was read")
+                # Before the part is there, so that not many of them come at once.
+                with reserved(context, self._unread, PART_BYTES, ticket.control.deadline):
+                    if (part := next(parts, None)) is None:
+                        return
+                    yield part
 
     def ReadPartialExplanations(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> Iterator[bytes]:
         """Serve this method of the contract."""
-        with self._called(context, "ReadPartialExplanations") as caller:
+        with self._called(context, "ReadPartialExplanations") as caller, ExitStack() as waiting:
             with self._service.admit(caller) as ticket:
                 request = parser(ReadPartialExplanationsRequest)(self.receive(requests, ticket))
-            for part in self._operations.parts(ticket.caller.name, request.name):
-                yield from self._read(part, ticket, context)
+                parts = self._operations.parts(ticket.caller.name, request.name)
+                size, deadline = sum(map(len, parts)), ticket.control.deadline
+                # All of them wait, until the last one is read.
+                waiting.enter_context(reserved(context, self._unread, size, deadline))
+            for part in parts:
+                ticket.control.check("while the answer was read")
+                yield part
 
     def PlanExplanation(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
@@ -191,15 +201,6 @@ class ExplanationServicer(ExplanationServiceServicer):
             form, parts = grpc_uploads.table(messages)
             return self._service.upload_table(form, parts, ticket).SerializeToString()
 
-    def _read(
-        self, part: bytes | Message, ticket: Ticket, context: grpc.ServicerContext
-    ) -> Iterator[bytes]:
-        """Yield a part of what an operation keeps, once there is room for it."""
-        content = part if isinstance(part, bytes) else part.SerializeToString()
-        ticket.control.check("while the answer was read")
-        with reserved(context, self._unread, len(content), ticket.control.deadline):
-            yield content
-
     def _answer(self, method: ServiceMethod, requests: Iterator[bytes], ticket: Ticket) -> bytes:
         parts = split(self.receive(requests, ticket), method)
         return self._service.answer(method, parts, ticket, ReplyFormat.PROTOBUF).content
@@ -234,3 +235,8 @@ class ExplanationServicer(ExplanationServiceServicer):
             # Once more behind the queue: replies of others may have come before.
             deliver = partial(count, context, self._unread)
             yield replace(caller, begin=check, deliver=deliver)
+
+
+def _read(part: bytes) -> bytes:
+    """Serialise a part of an answer; who calls it keeps none of its copies."""
+    return bytes(ReadExplanationResponse(content=part).SerializeToString())

@@ -159,7 +159,8 @@ def reserved(
     """Count a message of a stream while it is passed on, once there is room for it."""
     called = weakref.ref(context)
     drop = partial(cancel, called)
-    remove = unread.reserve(called, caller_key(context), byte_count, drop, deadline)
+    reply = called, caller_key(context), byte_count, drop
+    remove = unread.reserve(*reply, deadline, is_part=True)
     try:
         yield
     finally:

@@ -42,7 +42,7 @@ class UnreadCollector(Collector):
         held = GaugeMetricFamily(
             "onnxplain_unread_bytes",
             "Bytes of replies that wait for their readers: of gRPC in memory, each twice; of REST"
-            " on disk, with bodies that are still coming.",
+            " on disk, with bodies that are coming or wait for their work.",
             labels=["place"],
         )
         limit = GaugeMetricFamily(

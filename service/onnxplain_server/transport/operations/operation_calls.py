@@ -255,11 +255,14 @@ class OperationCalls:
 
     def _parts(self, operation: Operation, offset: int) -> Iterator[bytes]:
         for start in range(offset, operation.response_byte_count, PART_BYTES):
-            with reachable():
-                part = self._store.read_response(operation.owner, operation.id, start, PART_BYTES)
-            if part is None:
-                raise _lost()
-            yield part
+            yield self._part(operation, start)  # and kept by nobody here while it is read
+
+    def _part(self, operation: Operation, start: int) -> bytes:
+        with reachable():
+            part = self._store.read_response(operation.owner, operation.id, start, PART_BYTES)
+        if part is None:
+            raise _lost()
+        return part
 
 
 def _check_succeeded(operation: Operation) -> None:
