@@ -171,8 +171,7 @@ def two_files(table: Path) -> None:
     for folder in (whole.parent, weights.parent):
         folder.mkdir(parents=True)
     onnx.save(model, whole)
-    named = {"location": "weights/w.data", "size_threshold": 0}
-    onnx.save(model, cut, save_as_external_data=True, **named)
+    onnx.save(model, cut, save_as_external_data=True, location="weights/w.data", size_threshold=0)
     of_one, of_two = (
         json.loads(run("explain", path, table, *ASKED, "--method", "partial_dependence"))
         for path in (whole, cut)
@@ -323,9 +322,10 @@ def ui(table: Path) -> None:
     imported("ui")
     opened = command._open
 
-    def open_and_end(model: Path, rows: Path, token: str, *ports: int, **named: Any) -> None:
-        opened(model, rows, token, *ports, **named)
-        ask_a_server(f"127.0.0.1:{ports[-1]}", token, table)
+    def open_and_end(*arguments: Any, **named: Any) -> None:
+        opened(*arguments, **named)
+        *_, token, _rest_port, grpc_port = arguments
+        ask_a_server(f"127.0.0.1:{grpc_port}", token, table)
         signal.raise_signal(signal.SIGINT)
 
     command._open = open_and_end
