@@ -40,9 +40,9 @@ def _method_names() -> tuple[str, ...]:
     """Return the names of all methods, as the package lists them; it is not imported yet."""
     found = find_spec("onnxplain_server")
     assert found is not None
-    (folder,) = found.submodule_search_locations or ()
-    listed = Path(folder, "cli/method_options.json").read_text(encoding="utf-8")
-    return tuple(json.loads(listed)["methods"])
+    assert found.origin is not None
+    listed = Path(found.origin).with_name("cli") / "method_options.json"
+    return tuple(json.loads(listed.read_text(encoding="utf-8"))["methods"])
 
 
 METHODS = _method_names()
