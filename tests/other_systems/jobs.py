@@ -21,7 +21,6 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 MODELS = Path(__file__).parents[1] / "models"
 FOREST = MODELS / "sklearn_random_forest_binary.onnx"
@@ -41,11 +40,9 @@ def _method_names() -> tuple[str, ...]:
     """Return the names of all methods, as the package lists them; it is not imported yet."""
     found = find_spec("onnxplain_server")
     assert found is not None
-    assert found.submodule_search_locations
-    listed = Path(found.submodule_search_locations[0], "cli/method_options.json").read_text(
-        encoding="utf-8"
-    )
-    return tuple(json.loads(listed)["methods"])
+    assert found.origin is not None
+    listed = Path(found.origin).with_name("cli") / "method_options.json"
+    return tuple(json.loads(listed.read_text(encoding="utf-8"))["methods"])
 
 
 METHODS = _method_names()
@@ -325,13 +322,14 @@ def ui(table: Path) -> None:
     imported("ui")
     opened = command._open
 
-    def open_and_end(*asked: Any, **named: Any) -> None:
-        opened(*asked, **named)
-        ask_a_server(f"127.0.0.1:{asked[-1]}", asked[2], table)
+    def open_and_end(*arguments: Any, **named: Any) -> None:
+        opened(*arguments, **named)
+        *_, token, _rest_port, grpc_port = arguments
+        ask_a_server(f"127.0.0.1:{grpc_port}", token, table)
         signal.raise_signal(signal.SIGINT)
 
     told = io.StringIO()
-    with patch.object(command, "_open", open_and_end), contextlib.redirect_stderr(told):
+    with contextlib.redirect_stderr(told):
         assert b"onnxplain is at http://127.0.0.1:" in run("ui", FOREST, table, "--no-browser")
     assert told.getvalue().count("this system cannot confine models") == is_unconfined()
 
