@@ -102,25 +102,6 @@ def test_names_below_cells_that_get_narrower_do_not_overlap(
     assert in_browser.problems(report, tmp_path / "checked.html", WIDTHS[-1]) == (1, [])
 
 
-def test_pairs_on_a_small_screen_are_named_and_wide_cells_keep_their_numbers(
-    program: Callable[[str], str], client: onnxplain.Client, tmp_path: Path
-) -> None:
-    program("chromium")
-
-    def texts(task: reports.Task, name: str, width: int) -> list[str]:
-        plots = reports.answer(client, task, [onnxplain.Interactions()]).explanations[0].plots
-        target = tmp_path / f"{name}.html"
-        target.write_text(page.of_plot(next(plot for plot in plots if plot.name == name)))
-        drawn = reports.document(target, width)
-        return re.findall(r"<(?:text|tspan)[^>]*>([^<]+)</", drawn[drawn.index("<svg") :])
-
-    told = texts(TASKS["binary"], "pairwise", reports.NARROWEST)
-    assert "Direct_Bilirubin ×" in told
-    assert "Albumin" in told
-    numbers = texts(TASKS["regression"], "matrix", 800)
-    assert len([text for text in numbers if re.fullmatch(r"0\.\d+", text)]) >= 6 * 6
-
-
 @pytest.mark.parametrize("name", TASKS)
 def test_a_report_can_be_printed(
     program: Callable[[str], str], rendered: Callable[[str], Path], tmp_path: Path, name: str
