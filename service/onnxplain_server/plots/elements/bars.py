@@ -289,11 +289,9 @@ def _label_height(bars: Bars) -> int:
 
 def _line_axis(bars: Bars) -> Spec:
     """Break labels into their lines, around the middle; they are short enough for the whole."""
-    more = max(label.count("\n") for label in bars.labels)
-    if not more:
-        return {"labelLimit": 0}
-    offset = -more * _LINE_HEIGHT // 2
-    return {"labelLimit": 0, "labelExpr": r"split(datum.label, '\n')", "labelOffset": offset}
+    offset = (_LINE_HEIGHT - _label_height(bars)) // 2
+    lines = {"labelExpr": r"split(datum.label, '\n')", "labelOffset": offset}
+    return {"labelLimit": 0, **(lines if offset else {})}
 
 
 def _axis_format(number_format: str) -> str:
