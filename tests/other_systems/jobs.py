@@ -328,6 +328,7 @@ def ui(table: Path) -> None:
         ask_a_server(f"127.0.0.1:{grpc_port}", token, table)
         signal.raise_signal(signal.SIGINT)
 
+    command._open = open_and_end
     told = io.StringIO()
     with contextlib.redirect_stderr(told):
         assert b"onnxplain is at http://127.0.0.1:" in run("ui", FOREST, table, "--no-browser")

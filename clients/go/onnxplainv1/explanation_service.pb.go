@@ -287,7 +287,7 @@ type ExplainRequest struct {
 	// features. They are compared with the model's predictions, on the requested scale, and `Receipt.prediction_comparison`
 	// tells how far both are apart; the warning PREDICTIONS_DIFFER where they differ by more than
 	// rounding, with the likely cause. One for each output that is explained, or one for each output of
-	// the model, in their order. Costs a prediction of each row, and where some differ, of up to some ten thousand more to
+	// the model, in their order. Costs a prediction of each row, and where some differ, of up to some 30,000 more to
 	// find the cause. Needs a model and a table.
 	// Default: nothing is compared.
 	ExpectedPredictionColumns []string `protobuf:"bytes,23,rep,name=expected_prediction_columns,json=expectedPredictionColumns,proto3" json:"expected_prediction_columns,omitempty"`

@@ -108,7 +108,8 @@ type PredictionComparison struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether every row agrees: no prediction differs by more than its output's `rounding`.
 	Agrees bool `protobuf:"varint,1,opt,name=agrees,proto3" json:"agrees,omitempty"`
-	// Rows that were compared: all rows of the table that have a weight above 0.
+	// Rows that were compared: all rows of the table that have a weight above 0; within an explanation of a table
+	// that is read in blocks, those drawn from it.
 	RowCount int32 `protobuf:"varint,2,opt,name=row_count,json=rowCount,proto3" json:"row_count,omitempty"`
 	// Rows of which at least one prediction differs.
 	DifferingRowCount int32 `protobuf:"varint,3,opt,name=differing_row_count,json=differingRowCount,proto3" json:"differing_row_count,omitempty"`

@@ -168,8 +168,8 @@ class RequestOptions(TypedDict, total=False):
         `Receipt.prediction_comparison` tells how far both are apart; the warning PREDICTIONS_DIFFER
         where they differ by more than rounding, with the likely cause. One for each output that is
         explained, or one for each output of the model, in their order. Costs a prediction of each
-        row, and where some differ, of up to some ten thousand more to find the cause. Needs a model
-        and a table. Default: nothing is compared.
+        row, and where some differ, of up to some 30,000 more to find the cause. Needs a model and a
+        table. Default: nothing is compared.
     """
 
     feature_columns: Sequence[str]
@@ -428,8 +428,8 @@ class ExplainCall(FittedCalls, ABC):
             `Receipt.prediction_comparison` tells how far both are apart; the warning
             PREDICTIONS_DIFFER where they differ by more than rounding, with the likely cause. One
             for each output that is explained, or one for each output of the model, in their order.
-            Costs a prediction of each row, and where some differ, of up to some ten thousand more
-            to find the cause. Needs a model and a table. Default: nothing is compared.
+            Costs a prediction of each row, and where some differ, of up to some 30,000 more to find
+            the cause. Needs a model and a table. Default: nothing is compared.
         timeout : float, optional
             Seconds. Default: the client's.
         progress : bool or callable (done, planned)
