@@ -11,7 +11,7 @@ const COLUMNS = [
 ];
 
 /** Attributions of the first rows to rooms and to the group of town and age. */
-function attributions(rowCount: number, value: object = {}): Explanation {
+function attributions(rowCount: number, value: object = {}, asked: object = {}): Explanation {
   const result = {
     outputNames: ["price"],
     features: [{ names: ["rooms"] }, { names: ["town", "age"] }],
@@ -24,7 +24,8 @@ function attributions(rowCount: number, value: object = {}): Explanation {
     featureValues: COLUMNS,
     ...value,
   };
-  const message = { result: { case: "attributions", value: result } };
+  const options = { method: { case: "attributions", value: asked } };
+  const message = { result: { case: "attributions", value: result }, options };
   return { method: "attributions", message } as unknown as Explanation;
 }
 
@@ -64,12 +65,17 @@ test("several outputs and estimates have their columns", () => {
 });
 
 test("many rows have mean sizes in a table", () => {
-  const [sizes] = tablesOf(attributions(7));
-  assert.equal(sizes?.note, "Over 7 rows, in the unit of the output.");
+  const [sizes] = tablesOf(attributions(7, {}, { explainedRowCount: 7 }));
+  assert.equal(sizes?.note, "Over 7 rows, by their weights, in the unit of the output.");
   assert.deepEqual(sizes?.rows, [
     ["rooms", 2, 0.1],
     ["town × age", 1.25, 0.2],
   ]);
+});
+
+test("mean sizes of rows that were named have no error of a draw", () => {
+  const [sizes] = tablesOf(attributions(7));
+  assert.deepEqual(sizes?.columns, ["Features", "Mean absolute value"]);
 });
 
 test("a row has its own sentence of a summary", () => {

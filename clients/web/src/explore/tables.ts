@@ -53,7 +53,9 @@ function madeOf({ message }: Explanation): Statistics[] {
       case "swarm":
         return [ofSwarm(value)];
       case "attributions":
-        return [value.explainedRowCount > FEW_ROWS ? ofSizes(value) : ofParts(value)];
+        return [
+          value.explainedRowCount > FEW_ROWS ? ofSizes(value, areDrawn(message)) : ofParts(value),
+        ];
       case "individualConditionalExpectation":
         return [ofRowCurves(value)];
       default:
@@ -307,16 +309,23 @@ function rowsOf(result: v1.AttributionsResult): readonly number[] {
   return Array.from({ length: result.explainedRowCount }, (_, row) => row);
 }
 
-function ofSizes(result: v1.AttributionsResult): Statistics {
+/** Whether the rows explained were drawn, and not named or given: others have no error of a draw. */
+function areDrawn({ options }: v1.Explanation): boolean {
+  const asked = options?.method;
+  return asked?.case === "attributions" && asked.value.explainedRowCount !== undefined;
+}
+
+function ofSizes(result: v1.AttributionsResult, drawn: boolean): Statistics {
   const width = result.outputNames.length;
   const rows = result.features.flatMap(({ names }, player) =>
     perOutput(result.outputNames, names, (k) => [
       result.meanAbsoluteValues[player * width + k],
-      result.meanAbsoluteStandardErrors[player * width + k],
+      drawn ? result.meanAbsoluteStandardErrors[player * width + k] : undefined,
     ]),
   );
   const columns = ["Features", "Output", "Mean absolute value", "Standard error"];
-  const note = `Over ${count(result.explainedRowCount)} rows, in the unit of the output.`;
+  const rowCount = count(result.explainedRowCount);
+  const note = `Over ${rowCount} rows, by their weights, in the unit of the output.`;
   const sorted = rows.sort((one, other) => Number(other.cells[2]) - Number(one.cells[2]));
   return table("Mean absolute values", columns, sorted, note);
 }
