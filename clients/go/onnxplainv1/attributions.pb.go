@@ -320,7 +320,8 @@ type AttributionsResult struct {
 	// Mean absolute value of each feature over the rows explained, by their weights: row-major,
 	// features × outputs. NaN where all rows have weight 0.
 	MeanAbsoluteValues []float64 `protobuf:"fixed64,10,rep,packed,name=mean_absolute_values,json=meanAbsoluteValues,proto3" json:"mean_absolute_values,omitempty"`
-	// Standard error of each from the draw of the rows explained; NaN for a single row.
+	// Standard error of each, as of rows drawn at random from many, of which they estimate the mean; NaN for a single
+	// row. Rows that were named or given are no such draw.
 	MeanAbsoluteStandardErrors []float64 `protobuf:"fixed64,11,rep,packed,name=mean_absolute_standard_errors,json=meanAbsoluteStandardErrors,proto3" json:"mean_absolute_standard_errors,omitempty"`
 	// Values of the features at the rows explained: one column per feature of the model.
 	FeatureValues []*Column `protobuf:"bytes,12,rep,name=feature_values,json=featureValues,proto3" json:"feature_values,omitempty"`
