@@ -53,7 +53,9 @@ _POOLS = {
 """Threads of services that have their own."""
 _LISTED = (EXPLANATION_SERVICE, OPERATIONS_SERVICE, health.SERVICE_NAME)
 
-_SPARE_THREADS = 4
+_OTHER_THREADS = WAIT_LIMIT + SILENT_COUNT + 4
+"""Of calls of operations, and of refusals."""
+
 _HELD_STREAMS = 64
 """Most streams of a connection for requests that `service` holds."""
 _SPARE_STREAMS = 200
@@ -104,6 +106,7 @@ class GrpcServer:
         If the address cannot be bound.
     """
 
+    # Long: it is given the parts of a server, and connects them in their order.
     def __init__(
         self,
         service: Service,
@@ -124,12 +127,9 @@ class GrpcServer:
         self._health = HealthServicer()
         self._calls = ByteStreamInterceptor(_PREFIXES, unread)
         self._server = grpc.server(
-            ThreadPoolExecutor(
-                thread_count + WAIT_LIMIT + SILENT_COUNT + _SPARE_THREADS, "onnxplain-grpc"
-            ),
+            ThreadPoolExecutor(thread_count + _OTHER_THREADS, "onnxplain-grpc"),
             interceptors=[
-                DedicatedThreadPools(_POOLS),
-                self._calls,
+                *(DedicatedThreadPools(_POOLS), self._calls),
                 AuthenticationInterceptor(authenticator, _PREFIXES, metrics, tracer),
             ],
             options=_options(message_bytes, response_bytes, longest_seconds, thread_count),
@@ -143,11 +143,10 @@ class GrpcServer:
         )
         add_ExplanationServiceServicer_to_server(explanations, self._server)
         # They have readers of their own, as they take no tickets.
-        operations = metrics, tracer, MessageReceiver(SILENT_COUNT), calls
-        add_OperationsServicer_to_server(GrpcOperations(*operations, unread=unread), self._server)
-        self._names: tuple[str, ...] = _LISTED
+        parts = metrics, tracer, MessageReceiver(SILENT_COUNT), calls
+        add_OperationsServicer_to_server(GrpcOperations(*parts, unread=unread), self._server)
+        self._names = _LISTED if explainer is None else (*_LISTED, INFERENCE_SERVICE)
         if explainer is not None:
-            self._names = (*_LISTED, INFERENCE_SERVICE)
             self._server.add_generic_rpc_handlers((inference_handlers(explainer, explanations),))
         self._add_names(is_ready=service.ready)
         self.port = _bind(self._server, address, certificates)
