@@ -20,10 +20,10 @@ OF_THE_SERVER = {
     f"onnxplain_server.core.{name}"
     for name in (
         *("operation_store", "operations", "quotas", "remote.sessions", "sources"),
-        *("systems.console", "systems.processors", "systems.sockets"),
+        *("systems.console", "systems.paths", "systems.processors", "systems.sockets"),
     )
 }
-"""Only the serving process uses them, or the head of a worker's program imports them."""
+"""Only the serving process and the one that fetches use them, or the head of a worker's program imports them."""
 PRELOADED = f"""
 import importlib, json, pkgutil, sys
 sys.path[:0] = {[entry for entry in sys.path if entry]!r}

@@ -48,7 +48,9 @@ NAN_BY_WARNING = {
 }
 """Fields that may be NaN beside one of these warnings."""
 
-_WEIGHT = re.compile(r"(?<!optimum)\.weight$|\.values\.counts\[\d+\]$|\.row_weights\[\d+\]$")
+_WEIGHT = re.compile(
+    r"((?<!optimum)\.weight|\.missing_weight|\.values\.counts\[\d+\]|\.(row|bin)_weights\[\d+\])$"
+)
 """Total weights, which alone follow the unit of the weight column."""
 
 _UNITS = {

@@ -10,7 +10,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Matrix, Vector
 from onnxplain_server.effects.weighted_mean import center
 from onnxplain_server.methods.accumulated_local_effects.result import AccumulatedLocalEffect
-from onnxplain_server.methods.accumulated_local_effects.steps import Steps
+from onnxplain_server.methods.accumulated_local_effects.steps import LocalSteps
 from onnxplain_server.methods.resampling import (
     Resampling,
     bootstrap,
@@ -48,12 +48,12 @@ class LocalDifferences:
 
     Attributes
     ----------
-    steps : Steps
+    steps : LocalSteps
     values : (n_moved, n_outputs)
         Differences of the rows that `steps` moves.
     """
 
-    steps: Steps
+    steps: LocalSteps
     values: Matrix
 
     def step_weights(self, weights: Vector) -> Vector:

@@ -27,7 +27,7 @@ from onnxplain_server.methods.accumulated_local_effects.result import (
     AccumulatedLocalEffect,
     Result,
 )
-from onnxplain_server.methods.accumulated_local_effects.steps import Steps, lay_steps
+from onnxplain_server.methods.accumulated_local_effects.steps import LocalSteps, lay_steps
 from onnxplain_server.methods.accumulated_local_effects.surface import SurfaceDifferences
 from onnxplain_server.methods.resampling import Resampling, effective_row_count, few_rows_notes
 
@@ -49,7 +49,7 @@ class Moves:
         The rows of the group, one by one.
     known : (n,)
         Positions of those with a value of each feature.
-    steps : tuple of Steps
+    steps : tuple of LocalSteps
         Of each feature, over these; empty without any.
     """
 
@@ -57,7 +57,7 @@ class Moves:
     group: str
     background: Background
     known: Indices
-    steps: tuple[Steps, ...]
+    steps: tuple[LocalSteps, ...]
 
     @property
     def weights(self) -> Vector:

@@ -11,7 +11,7 @@ from onnxplain_server.methods.firm.bins import cut
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Steps:
+class LocalSteps:
     """Points of a feature over rows that have a value, and the steps between them.
 
     Attributes
@@ -62,7 +62,7 @@ class Steps:
         return np.asarray(before + behind, np.float64)
 
 
-def lay_steps(values: Array, weights: Vector, bin_count: int) -> Steps:
+def lay_steps(values: Array, weights: Vector, bin_count: int) -> LocalSteps:
     """Lay points: the distinct values, or of more than `bin_count` numbers the edges of bins.
 
     Bins are those of FIRM, of about equal weight. Points are the lowest value, and the highest one
@@ -91,7 +91,7 @@ def lay_steps(values: Array, weights: Vector, bin_count: int) -> Steps:
         between = np.flatnonzero(place < 0)
         low, high = (levels[ends[steps[between] + end]] for end in (0, 1))
         shares[between] = _within(levels[between], low, high)
-    return Steps(
+    return LocalSteps(
         levels[ends], sources[ends], steps[inverse], shares[inverse], place[inverse], is_by_value
     )
 

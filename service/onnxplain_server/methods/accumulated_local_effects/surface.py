@@ -8,7 +8,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.effects.weighted_mean import center
-from onnxplain_server.methods.accumulated_local_effects.steps import Steps
+from onnxplain_server.methods.accumulated_local_effects.steps import LocalSteps
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,14 +20,14 @@ class SurfaceDifferences:
 
     Attributes
     ----------
-    first, second : Steps
+    first, second : LocalSteps
     values : (n, n_outputs)
         Differences between both ends of the first feature's step, at the upper end of the second
         one's less those at its lower end.
     """
 
-    first: Steps
-    second: Steps
+    first: LocalSteps
+    second: LocalSteps
     values: Matrix
 
     @property
@@ -91,7 +91,7 @@ class SurfaceDifferences:
         return centered
 
 
-def _own_effect(sums: Array, moved: Steps, other: Steps, weights: Vector) -> Matrix:
+def _own_effect(sums: Array, moved: LocalSteps, other: LocalSteps, weights: Vector) -> Matrix:
     """Accumulate a surface along one feature, at the rows' own places along the other.
 
     Parameters

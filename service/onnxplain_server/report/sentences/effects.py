@@ -15,6 +15,7 @@ from onnxplain_server.plots.claims.pair_coverage import pair_coverage
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.plots.elements.naming import unit_of
 from onnxplain_server.plots.elements.number_formats import is_flat, spell_beside
+from onnxplain_server.report.accumulated_findings import accumulated_ranges
 from onnxplain_server.report.effect_findings import curve_extremes, grid_point, row_changes
 from onnxplain_server.report.finding import number
 from onnxplain_server.report.sentences.words import feature_names, few_of, for_output, of_output
@@ -178,24 +179,16 @@ def of_accumulated(explanation: Explanation) -> Iterator[str]:
     result = explanation.accumulated_local_effects
     outputs = list(result.output_names)
     asked = [one for one in result.curves if len(one.features) == 1] or list(result.curves)
-    curves = [np.array(curve.values).reshape(-1, len(outputs)) for curve in asked]
-    if not curves or any(not np.isfinite(values).all() for values in curves):
+    if not asked or any(not np.isfinite(curve.values).all() for curve in asked):
         return
-    ends = [
-        [curve_extremes(curve, column) for column in values.T]
-        for curve, values in zip(asked, curves, strict=True)
-    ]
-    ranges = np.array([
-        [values[high, k] - values[low, k] for k, (low, high) in enumerate(own)]
-        for values, own in zip(curves, ends, strict=True)
-    ])  # fmt: skip
+    ends, ranges = accumulated_ranges(asked, len(outputs))
     place = largest(ranges)
     if place is None:
         names = dict.fromkeys(feature_names(curve.features) for curve in asked)
         yield f"The accumulated effect does not change along {few_of([*names], 'or')}."
         return
     row, column = place
-    curve, (low, high) = asked[row], ends[row][column]
+    curve, (low, high) = asked[row], ends[row, column]
     size = number(ranges[row, column], ranges[:, column])
     first, last = (grid_point(curve, at, with_name=True) for at in sorted((low, high)))
     group = f" in the group {clean(curve.group)}" if curve.group else ""
