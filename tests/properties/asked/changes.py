@@ -19,6 +19,7 @@ _DRAWN_BY_ROW = {
     "firm.importances.standard_errors",
     "firm.importances.lower",
     "firm.importances.upper",
+    *(f"accumulated_local_effects.curves.{name}" for name in ("standard_errors", "lower", "upper")),
 }
 """Numbers from draws, in which rows stand for themselves: in another order, they are others."""
 
