@@ -23,7 +23,7 @@ OF_THE_SERVER = {
         *("systems.console", "systems.paths", "systems.processors", "systems.sockets"),
     )
 }
-"""Only the serving process and the one that fetches use them, or the head of a worker's program imports them."""
+"""Only the serving process and the one that fetches use them, or a worker's program at its head."""
 PRELOADED = f"""
 import importlib, json, pkgutil, sys
 sys.path[:0] = {[entry for entry in sys.path if entry]!r}
