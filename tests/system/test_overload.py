@@ -156,7 +156,7 @@ def test_ten_times_overload_leaves_the_goodput_and_is_refused_at_once(
     # A refusal that waited for its turn would see as many answers as may wait; fewer are those that
     # come while the server's process waits for a processor.
     assert statistics.median(load.waits) < WAITING_COUNT
-    assert statistics.median(probes) < WAITING_COUNT
+    assert statistics.median(probes) < WAITING_COUNT / 4
     for call in load.refused:
         assert call.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
         found = details(call)
