@@ -129,14 +129,19 @@ class GrpcServer:
         self._server = grpc.server(
             ThreadPoolExecutor(thread_count + _OTHER_THREADS, "onnxplain-grpc"),
             interceptors=[
-                *(DedicatedThreadPools(_POOLS), self._calls),
+                DedicatedThreadPools(_POOLS),
+                self._calls,
                 AuthenticationInterceptor(authenticator, _PREFIXES, metrics, tracer),
             ],
             options=_options(message_bytes, response_bytes, longest_seconds, thread_count),
         )
         calls = OperationCalls(service)
         explanations = ExplanationServicer(
-            *(service, metrics, tracer, MessageReceiver(thread_count), calls),
+            service,
+            metrics,
+            tracer,
+            MessageReceiver(thread_count),
+            calls,
             unread=unread,
             coming=ComingUploads(waiting_bytes),
             message_bytes=message_bytes,
