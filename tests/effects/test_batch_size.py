@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnxplain_server.effects.batch_size import BatchSize
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.effects.batch_size import ALIGNMENT, BatchSize, call_within_memory
 
 LONGEST = 0.05
 LEAST = 16
@@ -88,3 +89,41 @@ def test_calls_much_smaller_than_the_batch_size_are_ignored() -> None:
         batch_size.record(first, first // 2 - 1, 1.0)
 
     assert batch_size.current() == first
+
+
+@given(
+    most=st.integers(1, 20_000),
+    count=st.integers(1, 50_000),
+    fault=st.sampled_from([MemoryError(), ExplainError(Reason.OUT_OF_MEMORY, "too much")]),
+)
+def test_calls_have_fewer_rows_where_memory_does_not_suffice(
+    most: int, count: int, fault: Exception
+) -> None:
+    batch_size, done = BatchSize(), 0
+
+    def call(rows: slice, size: int) -> int:
+        assert rows.start == done
+        if rows.stop - rows.start > most:
+            raise fault
+        batch_size.record(size, rows.stop - rows.start, 1e-7 * size)
+        return int(rows.stop)
+
+    try:
+        while done < count:
+            _, done = call_within_memory(batch_size, call, done, count)
+    except type(fault):
+        assert most < min(2 * ALIGNMENT - 1, count)
+    else:
+        assert done == count
+
+
+def test_other_errors_of_a_call_are_raised_at_once() -> None:
+    calls = []
+
+    def call(rows: slice, _size: int) -> None:
+        calls.append(rows)
+        raise ExplainError(Reason.PREDICTION_FAILED, "the model failed")
+
+    with pytest.raises(ExplainError, match="the model failed"):
+        call_within_memory(BatchSize(), call, 0, 1_000)
+    assert len(calls) == 1

@@ -5,6 +5,12 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from onnxplain_server.core.errors import ExplainError, Reason
+
+_T = TypeVar("_T")
 
 ALIGNMENT = 16
 """Rows that stay together in a call. The runtime computes rows in groups of up to 16, and a single
@@ -87,6 +93,20 @@ class BatchSize:
             if seconds > _MAX_SECONDS or self._is_next_too_long():
                 self._settled = self._best()
 
+    def lower(self, rows: int) -> bool:
+        """Settle at a quarter of the rows of a call that memory did not suffice for.
+
+        Return False where such a call has no fewer rows, those of one group and a rest, and where
+        another process makes the calls, which lowers its own.
+        """
+        if self.has_way or rows < 2 * ALIGNMENT:
+            return False
+        with self._lock:
+            self._settled = _aligned(min(rows // 4, self._settled or rows))
+            times = [seconds for tried in self._times.values() for seconds in tried]
+            self._row_seconds = min(times, default=math.inf)
+        return True
+
     def _is_next_too_long(self) -> bool:
         """Return whether all sizes were tried, or calls of the next one would last too long."""
         tried = [size for size in _SIZES if len(self._times[size]) >= _TRIALS]
@@ -133,3 +153,22 @@ def next_call(start: int, stop: int, size: int) -> slice:
     """
     end = start + _aligned(size)
     return slice(start, stop if stop - end < ALIGNMENT else end)
+
+
+def call_within_memory(
+    batch_size: BatchSize, call: Callable[[slice, int], _T], start: int, stop: int
+) -> tuple[slice, _T]:
+    """Make the next call from row `start` on, with fewer rows where memory does not suffice.
+
+    Return its rows and what the call returns. The last error stands where a group of rows is too
+    much.
+    """
+    while True:
+        size = batch_size.current()
+        rows = next_call(start, stop, size)
+        try:
+            return rows, call(rows, size)
+        except (MemoryError, ExplainError) as fault:
+            is_memory = isinstance(fault, MemoryError) or fault.reason is Reason.OUT_OF_MEMORY
+            if not is_memory or not batch_size.lower(rows.stop - rows.start):
+                raise

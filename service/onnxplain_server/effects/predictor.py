@@ -14,7 +14,7 @@ from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, category_features, unremembered
 from onnxplain_server.core.rows import Features, feeds
-from onnxplain_server.effects.batch_size import BatchSize, next_call
+from onnxplain_server.effects.batch_size import BatchSize, call_within_memory
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.recording.journal import Journal
 from onnxplain_server.effects.recording.recorded_rows import (
@@ -181,9 +181,8 @@ class Predictor:
         for stretch in stretches:
             start = recorded = stretch.start
             while start < stretch.stop:
-                size = self.batch_size.current()
-                rows = next_call(start, stretch.stop, size)
-                into[rows] = call(rows, size)
+                rows, answer = call_within_memory(self.batch_size, call, start, stretch.stop)
+                into[rows] = answer
                 start = rows.stop
                 if self.journal is not None and self.batch_size.is_slow:
                     recorded = self._record(self.journal, into[:start], columns, recorded)

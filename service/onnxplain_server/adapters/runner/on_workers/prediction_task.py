@@ -24,7 +24,7 @@ from onnxplain_server.adapters.onnx import OnnxModel, UntriedModelError, load
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.model import Scale
 from onnxplain_server.core.model_limits import ModelLimits
-from onnxplain_server.effects.batch_size import BatchSize, next_call
+from onnxplain_server.effects.batch_size import BatchSize, call_within_memory
 from onnxplain_server.trees.streaming.encoding import Encoding
 
 _MODEL_COUNT = 2
@@ -161,12 +161,16 @@ def _predictions(
     model: OnnxModel, batch_size: BatchSize, feeds: Mapping[str, Array], check: Callable[[], None]
 ) -> Iterator[Array]:
     """Predict rows by calls that last some 50 ms each."""
+
+    def call(rows: slice, size: int) -> Array:
+        called = batch_size.clock()
+        predictions = model.predict({name: values[rows] for name, values in feeds.items()})
+        batch_size.record(size, rows.stop - rows.start, batch_size.clock() - called)
+        return predictions
+
     start, count = 0, len(next(iter(feeds.values())))
     while start < count:
         check()
-        size = batch_size.current()
-        rows = next_call(start, count, size)
-        called = batch_size.clock()
-        yield model.predict({name: values[rows] for name, values in feeds.items()})
-        batch_size.record(size, rows.stop - rows.start, batch_size.clock() - called)
+        rows, predictions = call_within_memory(batch_size, call, start, count)
+        yield predictions
         start = rows.stop
