@@ -23,7 +23,7 @@ from onnxplain_server.plots.elements.labels import clean, distinguish
 from onnxplain_server.report import facts, key_figures, renderer, summary
 from onnxplain_server.report.finding import Finding, by_output
 from onnxplain_server.report.key_figures import KeyFigure
-from onnxplain_server.report.output_names import with_output_names
+from onnxplain_server.report.output_names import units_of_answer, with_output_names
 from onnxplain_server.report.page_rules import page_rules
 from onnxplain_server.report.registry import of_explanations, of_method, place
 from onnxplain_server.wire import canonical
@@ -133,7 +133,7 @@ def _sections(answer: ExplainResponse) -> list[Section]:
     """Return the sections in the order of reading; losses of all rows, mere numbers, share one."""
     titles = distinguish(facts.title(explanation) for explanation in answer.explanations)
     pairs = sorted(zip(answer.explanations, titles, strict=True), key=lambda pair: _place(pair[0]))
-    tables = of_explanations([explanation for explanation, _ in pairs])
+    tables = of_explanations([explanation for explanation, _ in pairs], units_of_answer(answer))
     parts = [(*pair, findings) for pair, findings in zip(pairs, tables, strict=True)]
     plain = [part for part in parts if key_figures.is_of_all_rows(part[0])]
     others = [part for part in parts if not key_figures.is_of_all_rows(part[0])]

@@ -13,7 +13,7 @@ from onnxplain.v1.model_pb2 import ModelDescription
 from onnxplain_server.core.warnings import ALL, WARNINGS, InputWarning, Tells
 from onnxplain_server.plots.elements.labels import clean, enumerate_words
 from onnxplain_server.report import facts, key_figures
-from onnxplain_server.report.output_names import target_of
+from onnxplain_server.report.output_names import target_of, units_of_answer
 from onnxplain_server.report.registry import (
     Answered,
     methods_with_curves,
@@ -60,7 +60,7 @@ def _answered(answer: ExplainResponse, codes: set[str]) -> Answered:
     """Return what sentences on one method take from the whole answer."""
     losses = [e.rows.used_row_count for e in answer.explanations if key_figures.is_of_all_rows(e)]
     most = _most_important(answer, codes)
-    return Answered(most, _is_linear(answer), max(losses, default=0))
+    return Answered(most, _is_linear(answer), max(losses, default=0), units_of_answer(answer))
 
 
 def _most_important(answer: ExplainResponse, codes: set[str]) -> str:
