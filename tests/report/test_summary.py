@@ -461,7 +461,7 @@ def test_of_several_outputs_the_one_predicted_worst_is_named(loss: str, sentence
             "ABSOLUTE_ERROR",
             1.5,
             3,
-            "Mean absolute error of price is 1.5, of the best constant prediction 3.",
+            "Mean absolute error of price is 1.5; that of the best constant prediction is 3.",
         ),
     ],
 )

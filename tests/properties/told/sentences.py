@@ -46,8 +46,8 @@ _MOVED = (
 _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
     ((rf"R² is (?P<r2>{NUMBER}): the root mean squared error of (?P<of>.+) is {_A}, that of its "
       rf"mean {_B}\."), loss_claims.r_squared),
-    ((rf"(?P<name>.+) is {_A}, of (?P<yardstick>the best constant prediction|a random order) "
-      rf"{_B}\."), loss_claims.beside_constant),
+    ((rf"(?P<name>.+) is {_A}; that of (?P<yardstick>the best constant prediction|a random order) "
+      rf"is {_B}\."), loss_claims.beside_constant),
     ((rf".+? for (?P<output>.+) is {_A}, the (?P<worst>highest|lowest) of all outputs\."),
      loss_claims.only_loss),
     (rf".+ is {_A} for (?P<worst>each) output\.", loss_claims.only_loss),

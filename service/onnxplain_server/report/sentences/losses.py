@@ -139,7 +139,7 @@ def _beside_constant(explanation: Explanation, name: str) -> str:
     own, constant = (spell_beside(value, pair) for value in pair)
     share = r_squared_text(explanation)
     if not share:
-        return f"{name} is {own}, of {loss_names.yardstick_in_words(loss)} {constant}."
+        return f"{name} is {own}; that of {loss_names.yardstick_in_words(loss)} is {constant}."
     output = clean(result.output_names[0])
     return (
         f"R² is {share}: the root mean squared error of {output} is "
