@@ -338,9 +338,12 @@ def test_tables_and_pages_list_the_sentences() -> None:
 
     html, text = page.of_response(answer), of_response(answer, to_terminal=False)
 
-    header = html[html.index("<header") : html.index("</header>")]
+    header, _, rest = html.partition("</header>")
     assert header.count('<p class="found">') == 3
-    assert header.count("<li>") == len(others) - 2 > 0
+    *_, sections = rest.split("<section")[1:-1]  # the last one before the receipt: losses
+    listed = sections.partition("</ul>")[0].count("<li>")
+    assert listed == sum("best constant" in other or "for each" in other for other in others) > 0
+    assert header.count("<li>") == len(others) - 2 - listed > 0
     assert text.startswith(first[:40])
     assert f"• {others[0][:40]}" in text
 

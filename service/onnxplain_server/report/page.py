@@ -72,6 +72,7 @@ class _TemplateParser:
     summary: list[str] = field(default_factory=list)
     key_figures: list[KeyFigure] = field(default_factory=list)
     key_figure_count: int = 0
+    sentences_in_tiles: list[str] = field(default_factory=list)
     leading_count: int = 0
     options: list[str] = field(default_factory=list)
     warnings: list[facts.Caution] = field(default_factory=list)
@@ -98,14 +99,21 @@ def of_response(answer: ExplainResponse, file_name: str = "") -> str:
         Where the renderer is not installed, whose scripts the page has.
     """
     named = with_output_names(answer)
+    figures, rules = key_figures.of_answer(named), page_rules()
+    sections = _sections(named)
+    are_shown = len(sections) > 1 and 0 < len(figures) <= rules.most_key_figures
+    sentences = summary.of_answer(named)
+    of_tiles = summary.in_key_figures(named) if are_shown else []
+    in_tiles = [sentence for sentence in sentences if sentence in of_tiles]
     return _render(
         _TemplateParser(
-            summary=summary.of_answer(named),
+            summary=[sentence for sentence in sentences if sentence not in in_tiles],
             title=_title(answer, answer.receipt.model_name or file_name),
-            key_figures=key_figures.of_answer(named),
-            key_figure_count=page_rules().most_key_figures,
-            leading_count=page_rules().leading_sentences,
-            sections=_sections(named),
+            key_figures=figures,
+            key_figure_count=rules.most_key_figures,
+            leading_count=rules.leading_sentences,
+            sections=sections,
+            sentences_in_tiles=in_tiles,
             options=[facts.options(explanation) for explanation in answer.explanations],
             warnings=facts.warnings_that_tell(answer, Tells.DOUBT),
             remarks=facts.warnings_that_tell(answer, Tells.HOW_IT_WAS_MADE),

@@ -43,6 +43,18 @@ def of_answer(answer: ExplainResponse) -> list[str]:
     return list(dict.fromkeys(sentences))
 
 
+def in_key_figures(answer: ExplainResponse) -> list[str]:
+    """Return the sentences whose numbers are all key figures: those on losses of all rows."""
+    codes = {caution.code for caution in facts.warnings(answer)}
+    answered = _answered(answer, codes)
+    return [
+        sentence
+        for explanation in filter(key_figures.is_of_all_rows, answer.explanations)
+        for sentence in of_method("average_loss").sentences(explanation, answered)
+        if any(character.isdigit() for character in sentence)
+    ]
+
+
 def _leading(answer: ExplainResponse, codes: set[str]) -> Iterator[str]:
     """Name the features that lead, where there are curves, or texts that can have none."""
     curves = [e for name in methods_with_curves() for e in _told(answer, name, codes)]
