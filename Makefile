@@ -100,9 +100,10 @@ BROWSER_TESTS := tests/report/test_browser.py tests/transport/rest/test_pages_in
 PACKAGE_TESTS := tests/project/test_dist.py
 FOREIGN_TESTS := $(PACKAGE_TESTS) $(STORE_TESTS) $(MODEL_SERVER_TESTS) $(EXPORT_TESTS) $(NOTEBOOK_TESTS) $(BROWSER_TESTS) tests/r_models
 # Slow tests that use one core or a little more, and hold no limit of time or load.
-SIDE_BY_SIDE := $(addprefix tests/,adapters/cluster adapters/runner client conformance deploy docs examples golden methods openapi trees \
+SIDE_BY_SIDE := $(addprefix tests/,adapters/cluster adapters/runner cli client conformance deploy docs examples explain golden methods openapi \
+	other_systems plots trees \
 	system/page system/remote_server $(addprefix system/redis/test_,balanced.py callers_share_nothing.py predictions_on_cluster.py uploads.py) \
-	$(addprefix system/test_,isolation_setting.py replicas.py start.py telemetry.py) \
+	$(addprefix system/test_,exporters.py isolation_setting.py replicas.py start.py telemetry.py) \
 	$(addprefix isolation/test_,census.py confinement.py hostile.py learning.py processes.py start.py))
 
 .PHONY: test
