@@ -103,7 +103,7 @@ FOREIGN_TESTS := $(PACKAGE_TESTS) $(STORE_TESTS) $(MODEL_SERVER_TESTS) $(EXPORT_
 SIDE_BY_SIDE := $(addprefix tests/,adapters/cluster adapters/runner cli client conformance deploy docs examples explain golden methods openapi \
 	other_systems plots trees \
 	system/page system/remote_server $(addprefix system/redis/test_,balanced.py callers_share_nothing.py predictions_on_cluster.py uploads.py) \
-	$(addprefix system/test_,exporters.py isolation_setting.py replicas.py start.py telemetry.py) \
+	$(addprefix system/test_,explainer.py exporters.py isolation_setting.py light.py replicas.py start.py telemetry.py) \
 	$(addprefix isolation/test_,census.py confinement.py hostile.py learning.py processes.py start.py))
 
 .PHONY: test
