@@ -207,9 +207,10 @@ def test_an_overview_gets_no_markup_from_names(every_answer: ExplainResponse) ->
     assert "⚠ only labels" in html
 
 
-def test_a_page_is_the_clients_own_where_the_server_has_no_renderer(
-    every: Explanations, without_renderer: None
+def test_a_page_without_server_and_renderer_has_plots_to_be_drawn(
+    every: Explanations, without_renderer: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("onnxplain.results.explanations.entry_points", lambda **_: ())
     page = every.to_html()
 
     assert "Not drawn yet" in page

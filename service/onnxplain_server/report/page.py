@@ -20,7 +20,7 @@ from onnxplain.v1.plot_pb2 import Plot
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.warnings import Tells
 from onnxplain_server.plots.elements.labels import clean, distinguish
-from onnxplain_server.report import facts, key_figures, renderer, summary
+from onnxplain_server.report import facts, key_figures, summary
 from onnxplain_server.report.finding import Finding, by_output
 from onnxplain_server.report.key_figures import KeyFigure
 from onnxplain_server.report.output_names import units_of_answer, with_output_names
@@ -95,8 +95,6 @@ def of_response(answer: ExplainResponse, file_name: str = "") -> str:
     ------
     ExplainError
         INVALID_REQUEST if a plot is not JSON.
-    RendererMissingError
-        Where the renderer is not installed, whose scripts the page has.
     """
     named = with_output_names(answer)
     figures, rules = key_figures.of_answer(named), page_rules()
@@ -205,7 +203,7 @@ def _specification(plot: Plot) -> Any:
 
 
 def _render(page: _TemplateParser) -> str:
-    scripts = [renderer.library(), _asset("drawing.js") + _asset("page.js")]
+    scripts = [_asset("vega.js"), _asset("drawing.js") + _asset("page.js")]
     template = _environment().get_template("page.html")
     return template.render(
         page=page,
