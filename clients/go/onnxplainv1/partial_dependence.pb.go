@@ -417,7 +417,7 @@ type PartialDependenceCurve struct {
 	// at least from the point, is lacking: where rows have such a pair less than a
 	// tenth as often as they would if both features were independent. Pairs are
 	// counted in tenths of the rows, by rank, and by text; missing values are a value, and
-	// features that the model ignores do not count. Told from up to 5000 rows. Empty
+	// features that the model ignores do not count. Told from up to 20000 rows. Empty
 	// where these weigh less than 40 rows of equal weight.
 	OutsideShares []float64 `protobuf:"fixed64,15,rep,packed,name=outside_shares,json=outsideShares,proto3" json:"outside_shares,omitempty"`
 	// Mean of `outside_shares` over the grid points, weighted by the rows that lie

@@ -153,7 +153,9 @@ class PairSupport:
                 held = np.bincount(source.codes[k], source.shares, self._bins[k].count)
                 by_partner[k] = lacks @ held
                 is_outside |= lacks[:, source.codes[k]]
-        return is_outside @ source.shares, by_partner
+        # Sums of shares round; those of all rows are 1.
+        whole = np.where(is_outside.all(axis=1), 1.0, np.minimum(is_outside @ source.shares, 1.0))
+        return whole, by_partner
 
     def _lacks(self, first: int, second: int) -> Array | None:
         """Return which pairs of bins lack: (n_first, n_second); None where none does."""

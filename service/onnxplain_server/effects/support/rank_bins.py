@@ -70,11 +70,14 @@ def _frequent(column: Array, shares: Vector, least_share: float) -> dict[str, in
 
 def _quantiles(column: Array, weights: Vector, bin_count: int) -> Vector:
     """Return the values that end bins, but for the last one: `bin_count` - 1 at most."""
-    order = np.argsort(column, kind="stable")  # missing values last
-    known = len(order) - int(np.count_nonzero(np.isnan(column)))
+    known = len(column) - int(np.count_nonzero(np.isnan(column)))  # missing values are last
     if known == 0:
         return np.zeros(0)
-    ordered, ends = column[order[:known]], np.cumsum(weights[order[:known]])
+    if (weights == weights[0]).all():
+        ordered, ends = np.sort(column)[:known], np.arange(1.0, known + 1)
+    else:
+        order = np.argsort(column)[:known]
+        ordered, ends = column[order], np.cumsum(weights[order])
     # Less than a rounding error of the sum, so that a tenth of equal weights ends at its row.
     wanted = ends[-1] * (np.arange(1, bin_count) / bin_count - 1e-12)
     edges: Vector = np.unique(ordered[np.searchsorted(ends, wanted)])

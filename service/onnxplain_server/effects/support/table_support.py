@@ -13,9 +13,9 @@ from onnxplain_server.core.rows import Features, is_missing
 from onnxplain_server.effects.engine import Effects, PiecewiseConstant, UnusedFeatures
 from onnxplain_server.effects.support.pair_support import HybridSource, Outside, PairSupport
 
-_MOST_ROWS, _FEWEST_ROWS, _MOST_HYBRIDS = 5_000, 1_000, 2_000
+_MOST_ROWS, _FEWEST_ROWS, _MOST_HYBRIDS = 20_000, 1_000, 2_000
 """Rows that support is told from: of few features, and of many; and those that are moved."""
-_MOST_VALUES = 100_000
+_MOST_VALUES = 300_000
 """Values of these rows, which bound the time where features are many."""
 
 
@@ -123,7 +123,8 @@ class TableSupport:
         by_partner = outside.by_partner @ weights
         partner = int(np.argmax(by_partner))
         name = self._features.names[partner] if by_partner[partner] > 0 else ""
-        return CurveSupport(outside.shares, float(outside.shares @ weights), name)
+        ends = outside.shares.min(), outside.shares.max()  # which a sum may leave by its rounding
+        return CurveSupport(outside.shares, float(np.clip(outside.shares @ weights, *ends)), name)
 
     def _outside(
         self, names: Sequence[str], grid: Sequence[Array], source: HybridSource, *, is_laid: bool

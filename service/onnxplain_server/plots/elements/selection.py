@@ -27,6 +27,8 @@ class Piece:
         Mean predictions of these rows, where they are known.
     lower, upper : (n_points,) or None
         Ends of the intervals of the values, where they have some.
+    outside_shares : (n_points,) or None
+        Shares of the rows outside the table's support, where they are known.
     """
 
     output: str
@@ -37,6 +39,7 @@ class Piece:
     near_means: Vector | None = None
     lower: Vector | None = None
     upper: Vector | None = None
+    outside_shares: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,6 +99,7 @@ def views(result: Result) -> Iterator[View]:
                         None if numbers is None else drawable(numbers[:, column])
                         for numbers in (curve.near_means, curve.lower, curve.upper)
                     ),
+                    outside_shares=curve.outside_shares,
                 )
                 for output, column in zip(outputs, columns, strict=True)
                 for group, curve in zip(groups, shown, strict=True)

@@ -25,9 +25,8 @@ from onnxplain_server.methods.partial_dependence import (
     RowGroup,
     Strategy,
 )
+from onnxplain_server.plots.claims.support import TOLD_OUTSIDE
 
-MOST_OUTSIDE = 0.2
-"""Share of the rows behind a curve outside the support, above which it is told."""
 _MOST_TOLD = 5
 
 Sources = Mapping[str, HybridSource]
@@ -141,7 +140,7 @@ def _notes(curves: Sequence[PartialDependenceCurve]) -> Iterator[Note]:
     """Name the features with the largest shares outside, of their groups' largest."""
     largest: dict[tuple[str, ...], PartialDependenceCurve] = {}
     for curve in curves:
-        if (curve.outside_share or 0) > MOST_OUTSIDE:
+        if (curve.outside_share or 0) > TOLD_OUTSIDE:
             other = largest.setdefault(curve.features, curve)
             if (curve.outside_share or 0) > (other.outside_share or 0):
                 largest[curve.features] = curve
