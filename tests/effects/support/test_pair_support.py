@@ -16,7 +16,8 @@ GAUSSIAN_COUNT = 5_000
 
 def own_shares(support: PairSupport, feature: int, points) -> list[float]:
     """Return the shares at points of one feature, of the table's own rows."""
-    return support.outside([feature], [np.asarray(points)], support.own_rows).shares.tolist()
+    found = support.outside([feature], [np.asarray(points)], support.own_rows)
+    return [*found.shares]
 
 
 def bins_by_definition(column, weights, count, least):
@@ -143,9 +144,9 @@ def test_doubling_a_weight_is_repeating_the_row() -> None:
     rng = np.random.default_rng(2)
     x = rng.normal(size=3_000)
     y = x + 0.3 * rng.normal(size=3_000)
-    twice = np.arange(3_000) % 2
+    twice = np.arange(3_000.0) % 2
 
-    repeated = np.repeat(np.arange(3_000), 1 + twice)
+    repeated = np.repeat(np.arange(3_000), 1 + twice.astype(int))
     by_rows = PairSupport([x[repeated], y[repeated]], np.ones(len(repeated)))
     by_weights = PairSupport([x, y], 1.0 + twice)
 

@@ -30,8 +30,8 @@ _LACKING = 0.1
 _LEAST_EXPECTED = 10.0
 """Rows that independent features would have in a pair of bins that can be told to lack: with 10,
 chance leaves one in 20,000 of them empty."""
-_AT_ONCE = 256
-"""Points whose rows are held at once."""
+_AT_ONCE = 64
+"""Combinations of bins that are looked up at once: one bit of a word for each."""
 
 
 class HybridSource(NamedTuple):
@@ -84,6 +84,7 @@ class PairSupport:
         self._count = float(scaled.sum() ** 2 / (scaled @ scaled))  # rows of equal weight
         self._bin_count = min(_MOST_BINS, math.isqrt(int(self._count / _LEAST_EXPECTED)))
         self._columns, self._weights = columns, scaled
+        self._are_even = bool((scaled == 1).all())
         self._features = [j for j in range(len(columns)) if j not in set(ignored)]
         self._lacking: dict[tuple[int, int], Array | None] = {}
 
@@ -138,13 +139,16 @@ class PairSupport:
         self, features: Sequence[int], cells: Sequence[Indices], source: HybridSource
     ) -> tuple[Vector, Array]:
         """Measure the shares at combinations of bins: (n_cells,) and (n_features, n_cells)."""
-        is_outside = np.zeros((len(cells[0]), len(source.shares)), bool)
-        by_partner = np.zeros((len(self._columns), len(cells[0])))
+        count = len(cells[0])
+        is_lacking = np.zeros(count, bool)
+        lacking_cells = np.zeros(len(source.shares), np.uint64)  # one bit for each cell
+        bits = np.uint64(1) << np.arange(count, dtype=np.uint64)
+        by_partner = np.zeros((len(self._columns), count))
         for place, (j, own) in enumerate(zip(features, cells, strict=True)):
             for k, other in zip(features[:place], cells[:place], strict=True):
                 table = self._lacks(j, k)
                 if table is not None:
-                    is_outside |= table[own, other][:, None]
+                    is_lacking |= table[own, other]
         for k in (k for k in self._features if k not in features):
             tables = [(self._lacks(j, k), own) for j, own in zip(features, cells, strict=True)]
             lacking = [table[own] for table, own in tables if table is not None]
@@ -152,10 +156,9 @@ class PairSupport:
                 lacks = np.logical_or.reduce(lacking)  # (n_cells, bins of the other feature)
                 held = np.bincount(source.codes[k], source.shares, self._bins[k].count)
                 by_partner[k] = lacks @ held
-                is_outside |= lacks[:, source.codes[k]]
-        # Sums of shares round; those of all rows are 1.
-        whole = np.where(is_outside.all(axis=1), 1.0, np.minimum(is_outside @ source.shares, 1.0))
-        return whole, by_partner
+                lacking_cells |= (bits @ lacks)[source.codes[k]]
+        shares = [_sum_where(lacking_cells & bit != 0, source.shares) for bit in bits]
+        return np.where(is_lacking, 1.0, shares), by_partner
 
     def _lacks(self, first: int, second: int) -> Array | None:
         """Return which pairs of bins lack: (n_first, n_second); None where none does."""
@@ -173,9 +176,15 @@ class PairSupport:
         one, other = self._bins[first], self._bins[second]
         joined = one.codes * other.count + other.codes
         size = one.count * other.count
-        held = np.bincount(joined, self._weights, size).reshape(one.count, -1)
+        weights = None if self._are_even else self._weights
+        held = np.bincount(joined, weights, size).reshape(one.count, -1)
         even = np.outer(one.shares, other.shares)
         lacks = (even * self._count >= _LEAST_EXPECTED) & (
             held < _LACKING * even * self._weights.sum()
         )
         return lacks if lacks.any() else None
+
+
+def _sum_where(is_outside: Array, shares: Vector) -> float:
+    """Sum the shares of some rows; that of all rows is 1, without the rounding of a sum."""
+    return 1.0 if is_outside.all() else min(float(is_outside @ shares), 1.0)

@@ -95,10 +95,9 @@ def views(result: Result) -> Iterator[View]:
                     curve.grid,
                     drawable(curve.values[:, column]),
                     curve.row_weights,
-                    *(
-                        None if numbers is None else drawable(numbers[:, column])
-                        for numbers in (curve.near_means, curve.lower, curve.upper)
-                    ),
+                    _of_output(curve.near_means, column),
+                    _of_output(curve.lower, column),
+                    _of_output(curve.upper, column),
                     outside_shares=curve.outside_shares,
                 )
                 for output, column in zip(outputs, columns, strict=True)
@@ -109,6 +108,10 @@ def views(result: Result) -> Iterator[View]:
             is_stepped=requested[0].is_stepped,
             output_count=len(output_names),
         )
+
+
+def _of_output(numbers: Matrix | None, column: int) -> Vector | None:
+    return None if numbers is None else drawable(numbers[:, column])
 
 
 def _requests(curves: Iterable[PartialDependenceCurve]) -> list[list[PartialDependenceCurve]]:

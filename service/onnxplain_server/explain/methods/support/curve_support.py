@@ -49,6 +49,7 @@ class SupportOfCurves:
         self._table, self._features = sample.table, sample.features
         self._rows, self._weights = rows, sample.weights[rows]
         self._options, self._path = options, f"{task.path}.max_outside_share"
+        self._groups: dict[str, Array] = {}
         self._support = TableSupport(sample.features, rows, self._weights, task.effects)
 
     def cut(self, points: Sequence[tuple[Array, ...]]) -> list[tuple[Array, ...]]:
@@ -99,12 +100,12 @@ class SupportOfCurves:
         if grouping is None:
             return {"": self._support.own_rows()}
         codes = grouping.codes(self._table.column(column, "")[self._rows])
+        self._groups = {
+            label: codes == k for k, label in enumerate(grouping.labels) if (codes == k).any()
+        }
         return {
-            label: self._support.source(
-                self._features.take(self._rows[codes == k]), self._weights[codes == k]
-            )
-            for k, label in enumerate(grouping.labels)
-            if (codes == k).any()
+            label: self._support.source(self._features.take(self._rows[own]), self._weights[own])
+            for label, own in self._groups.items()
         }
 
     def told(self, result: Result, sources: Sources) -> Result:
@@ -130,10 +131,11 @@ class SupportOfCurves:
         return replace(curve, **measured._asdict())
 
     def _near(self, curve: PartialDependenceCurve) -> Vector:
-        """Weigh points by the rows that support is told from."""
-        some = self._features.take(self._rows)
+        """Weigh points by the rows of the group that support is told from."""
+        own = self._groups.get(curve.group, slice(None))
+        some = self._features.take(self._rows[own])
         columns = [some.columns[some.index(name)] for name in curve.features]
-        return weights_near(curve.grid, columns, self._weights, is_stepped=curve.is_stepped)
+        return weights_near(curve.grid, columns, self._weights[own], is_stepped=curve.is_stepped)
 
 
 def _notes(curves: Sequence[PartialDependenceCurve]) -> Iterator[Note]:
