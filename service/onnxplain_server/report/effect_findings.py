@@ -15,6 +15,7 @@ from onnxplain.v1.interactions_pb2 import InteractionsResult, InteractionStatist
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceCurve, PartialDependenceResult
 
 from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.number_texts import share_text
 from onnxplain_server.methods.groups import free_label
 from onnxplain_server.plots.claims.pair_coverage import pair_coverage
 from onnxplain_server.plots.claims.support import extremes
@@ -96,6 +97,7 @@ def of_partial_dependence(result: PartialDependenceResult) -> Iterator[Finding]:
     """Write the lowest and highest point of each curve."""
     outputs = distinguish(result.output_names)
     grouped = any(curve.group for curve in result.curves)
+    is_supported = any(curve.HasField("outside_share") for curve in result.curves)
     columns = (
         Heading("features"),
         *([Heading("group")] if grouped else []),
@@ -104,6 +106,7 @@ def of_partial_dependence(result: PartialDependenceResult) -> Iterator[Finding]:
         Heading("at"),
         Heading("highest", is_number=True),
         Heading("at"),
+        *([Heading("outside the data", is_number=True)] if is_supported else []),
     )
     shown, left_out = truncate(result.curves, len(outputs), "further curves")
     yield Finding(
@@ -112,7 +115,11 @@ def of_partial_dependence(result: PartialDependenceResult) -> Iterator[Finding]:
         "are left out",
         "with correlated features, curves lead through combinations that do not occur",
         columns,
-        tuple(row for curve in shown for row in _curve(curve, outputs, grouped)),
+        tuple(
+            (*row, *([outside_text(curve)] if is_supported else []))
+            for curve in shown
+            for row in _curve(curve, outputs, grouped)
+        ),
         left_out,
     )
 
@@ -218,6 +225,11 @@ def _curve(
             number(values[high, column], values[:, column]),
             grid_point(curve, high),
         )
+
+
+def outside_text(curve: PartialDependenceCurve) -> str:
+    """Write the share of the rows, moved along a curve, that the table has no such values for."""
+    return share_text(curve.outside_share) if curve.HasField("outside_share") else ""
 
 
 def curve_extremes(

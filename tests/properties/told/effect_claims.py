@@ -101,6 +101,22 @@ def curve(found: Match, explanation: Explanation) -> bool:
     return False
 
 
+def outside(found: Match, explanation: Explanation) -> bool:
+    """Check that so many rows of the curve are outside the data: its points by the rows near."""
+    for curve in explanation.partial_dependence.curves:
+        group = clean(curve.group) if curve.group else None
+        if joined(curve.features) != found["names"] or group != found["group"]:
+            continue
+        weights, shares = np.array(curve.row_weights), np.array(curve.outside_shares)
+        known = weights.size and 0 < weights.sum() < np.inf
+        share = float(np.average(shares, weights=weights)) if known else curve.outside_share
+        partner = clean(curve.outside_partner) if curve.outside_partner else None
+        is_near = abs(float(found["share"].split()[-1][:-1]) / 100 - share) <= 0.0051
+        if is_near and share > 0.2 and partner == found["partner"]:
+            return partner is None or partner not in curve.features
+    return False
+
+
 def is_point(curve: Any, at: int, text: str) -> bool:
     """Tell whether a text names a point of a grid."""
     parts = []

@@ -77,6 +77,9 @@ _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
     ((rf"Along (?P<names>.+?)(?:, whose curve has the widest range,)? the average prediction{_OF}"
       r"(?: in the group (?P<group>.+))? is lowest, (?P<low>(?:almost )?\S+) at (?P<there>.+), "
       r"and highest, (?P<high>(?:almost )?\S+) at (?P<then>.+)\."), effect_claims.curve),
+    ((r"Of the rows moved along (?P<names>.+?)(?: in the group (?P<group>.+))?, (?P<share>.+?%) "
+      r"combine values that the table lacks(?:, mostly with (?P<partner>.+))?\."),
+     effect_claims.outside),
     (r"No feature asked about moves the average prediction\.", effect_claims.flat_curves),
     ((rf"Along (?P<names>.+?) the accumulated effect on (?P<output>.+?)(?: in the group "
       rf"(?P<group>.+))? (?P<verb>rises|falls) by {_A} from (?P<there>.+) to (?P<then>.+), over "

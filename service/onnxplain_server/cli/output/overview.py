@@ -15,8 +15,10 @@ from rich.text import Text
 from onnxplain_server.cli.output.sparklines import WIDTH, resampled, sparkline
 from onnxplain_server.cli.output.tables import head, receipt_line, rendered, table_of
 from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.plots.claims.support import TOLD_OUTSIDE
 from onnxplain_server.plots.elements.labels import clean, distinguish, shorten
 from onnxplain_server.report import facts, key_figures, registry
+from onnxplain_server.report.effect_findings import outside_text
 from onnxplain_server.report.finding import Finding, joined, number
 from onnxplain_server.report.output_names import units_of_answer, with_output_names
 
@@ -94,6 +96,8 @@ def _line(
     name = shorten(joined(curve.features) + group, _NAME_LENGTH)
     column = curve.grid[0]
     span = _span(values)
+    if curve.outside_share > TOLD_OUTSIDE:
+        span += f", {outside_text(curve)} outside the data"
     if column.strings:
         bars, first = sparkline(values[:WIDTH], *ends), f"{len(column.strings)} texts"
         return Text(name), Text(first), Text(bars), Text(span)

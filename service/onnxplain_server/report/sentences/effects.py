@@ -12,11 +12,17 @@ from onnxplain.v1.interactions_pb2 import InteractionStatistic
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.claims.pair_coverage import pair_coverage
+from onnxplain_server.plots.claims.support import TOLD_OUTSIDE
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.plots.elements.number_formats import is_flat, spell_beside
 from onnxplain_server.plots.units.prediction_units import Units
 from onnxplain_server.report.accumulated_findings import accumulated_ranges
-from onnxplain_server.report.effect_findings import curve_extremes, grid_point, row_changes
+from onnxplain_server.report.effect_findings import (
+    curve_extremes,
+    grid_point,
+    outside_text,
+    row_changes,
+)
 from onnxplain_server.report.finding import number
 from onnxplain_server.report.sentences.words import feature_names, few_of, for_output, of_output
 
@@ -177,6 +183,13 @@ def of_partial_dependence(explanation: Explanation, most_important: str = "") ->
         f"Along {feature_names(curve.features)}{widest} the average prediction"
         f"{of_output(outputs, column)}{group} is lowest, {low}, and highest, {high}."
     )
+    if curve.outside_share > TOLD_OUTSIDE:
+        partner = curve.outside_partner
+        beside = f", mostly with {clean(partner)}" if partner else ""
+        yield (
+            f"Of the rows moved along {feature_names(curve.features)}{group}, "
+            f"{outside_text(curve)} combine values that the table lacks{beside}."
+        )
 
 
 def of_accumulated(explanation: Explanation) -> Iterator[str]:
