@@ -28,14 +28,15 @@ def statistics(found: Match, explanation: Explanation) -> bool:
     result = explanation.interactions
     own = result.importance if found["kind"].startswith("move") else result.pairwise
     told = clean(result.output_names[0]) if len(result.output_names) == 1 else "the output"
-    if not len(own) or (found["unit"] != told and "…" not in found["unit"]):
+    if not len(own) or not _is_unit(found, told):
         return False
-    numerators = np.array([one.numerators for one in own])
+    factor = 100 if found["points"] else 1
+    numerators = factor**2 * np.array([one.numerators for one in own])
     if found["kind"].startswith(("is the", "are the")) and not _among(found["kind"], explanation):
         return False
     for k in for_output(found, result.output_names):
         shares = np.array([one.standard_errors[k] if one.standard_errors else 0.0 for one in own])
-        denominators = np.array([one.denominators[k] for one in own])
+        denominators = factor**2 * np.array([one.denominators[k] for one in own])
         sizes = np.sqrt(numerators[:, k])
         with np.errstate(all="ignore"):
             errors = np.nan_to_num(shares * denominators / (2 * sizes), posinf=0.0)
@@ -46,6 +47,10 @@ def statistics(found: Match, explanation: Explanation) -> bool:
         ):
             return True
     return False
+
+
+def _is_unit(found: Match, told: str) -> bool:
+    return bool(found["points"]) or found["unit"] == told or "…" in (found["unit"] or "")
 
 
 def _among(kind: str, explanation: Explanation) -> bool:

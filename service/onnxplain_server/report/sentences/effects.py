@@ -14,8 +14,8 @@ from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.claims.pair_coverage import pair_coverage
 from onnxplain_server.plots.claims.support import TOLD_OUTSIDE
 from onnxplain_server.plots.elements.labels import clean
-from onnxplain_server.plots.elements.naming import unit_of
 from onnxplain_server.plots.elements.number_formats import is_flat, spell_beside
+from onnxplain_server.plots.units.prediction_units import Units
 from onnxplain_server.report.accumulated_findings import accumulated_ranges
 from onnxplain_server.report.effect_findings import (
     curve_extremes,
@@ -39,7 +39,9 @@ def largest(values: Array) -> tuple[int, int] | None:
 _OF_LINK = "the link alone makes it, the model's logistic or softmax, before which effects add up"
 
 
-def of_interactions(explanation: Explanation, *, is_linear: bool = False) -> Iterator[str]:
+def of_interactions(
+    explanation: Explanation, units: Units, *, is_linear: bool = False
+) -> Iterator[str]:
     """Name the feature with the largest effects, and the strongest pair of those looked at.
 
     Parameters
@@ -53,6 +55,7 @@ def of_interactions(explanation: Explanation, *, is_linear: bool = False) -> Ite
         result.importance,
         outputs,
         _Claim("moves predictions most: its effects have", "move predictions most"),
+        units,
     )
     if moving:
         yield moving
@@ -67,6 +70,7 @@ def of_interactions(explanation: Explanation, *, is_linear: bool = False) -> Ite
             f"is the strongest interaction of {among or 'a pair'}: it has",
             f"are the strongest interactions of {among or 'pairs'}",
         ),
+        units,
     )
     if strongest:
         yield f"{strongest[:-1]}; {_OF_LINK}." if is_linear else strongest
@@ -86,7 +90,10 @@ class _Claim(NamedTuple):
 
 
 def _leading(
-    statistics: Sequence[InteractionStatistic], outputs: Sequence[str], claim: _Claim
+    statistics: Sequence[InteractionStatistic],
+    outputs: Sequence[str],
+    claim: _Claim,
+    units: Units,
 ) -> str:
     """Return a sentence on the statistics of the largest size; empty without any above 0."""
     sizes = _sizes(statistics)
@@ -98,8 +105,9 @@ def _leading(
     if not rows:
         return ""
     names = [feature_names(statistics[row].features) for row in rows]
-    texts = [spell_beside(sizes[row, column], sizes[:, column]) for row in rows]
-    unit = f"(units of {unit_of(outputs)}){for_output(outputs, column)}"
+    told = units.size_factor * sizes[:, column]
+    texts = [spell_beside(told[row], told) for row in rows]
+    unit = f"{units.of_sizes(outputs, in_brackets=True)}{for_output(outputs, column)}"
     if len(rows) == 1:
         return f"{names[0]} {claim.of_one} a typical size of {texts[0]} {unit}."
     sizes_text = texts[0] if texts[0] == texts[-1] else f"{texts[-1]} to {texts[0]}"
