@@ -28,9 +28,11 @@ from onnxplain_server.plots.claims.support import TOLD_OUTSIDE
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from bench.shared import tables
+from tools.figures import stamp
 
 PAGE = Path("docs/methods/partial-dependence.md")
 _BEGIN, _END = "<!-- support -->", "<!-- end of support -->"
+_ROOMS = ("effects/support",)
 _ROOT = Path(__file__).parents[2]
 _FILES = {
     "Miami housing": _ROOT / "examples/miami/miami_housing.csv.gz",
@@ -176,7 +178,7 @@ def main() -> None:
     if arguments.write:
         before, rest = PAGE.read_text().split(_BEGIN, 1)
         after = rest.split(_END, 1)[1]
-        PAGE.write_text(f"{before}{_BEGIN}\n\n{written(rows)}\n\n{_END}{after}")
+        PAGE.write_text(f"{before}{_BEGIN}\n\n{stamp(_ROOMS)}\n\n{written(rows)}\n\n{_END}{after}")
 
 
 if __name__ == "__main__":
