@@ -291,8 +291,16 @@ type ExplainRequest struct {
 	// find the cause. Needs a model and a table.
 	// Default: nothing is compared.
 	ExpectedPredictionColumns []string `protobuf:"bytes,23,rep,name=expected_prediction_columns,json=expectedPredictionColumns,proto3" json:"expected_prediction_columns,omitempty"`
-	unknownFields             protoimpl.UnknownFields
-	sizeCache                 protoimpl.SizeCache
+	// Optional. Column that tells which rows belong together: houses that were sold twice, patients, days. Replicates of the
+	// rows (`repeat_count` of interactions, FIRM and accumulated local effects) then draw whole clusters in place of single
+	// rows, so that standard errors and intervals hold where rows of one cluster resemble each other; degrees of freedom and
+	// the warning FEW_ROWS count clusters. Numbers or text, none missing. It is a feature only where the
+	// model or `feature_columns` names it. Changes no value, only what is said of its chance. Refused where no method of the
+	// request resamples rows, and beside `permutation_count`. `RowsUsed.cluster_count` tells how many there are.
+	// Default: each row by itself.
+	ClusterColumn string `protobuf:"bytes,27,opt,name=cluster_column,json=clusterColumn,proto3" json:"cluster_column,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExplainRequest) Reset() {
@@ -491,6 +499,13 @@ func (x *ExplainRequest) GetExpectedPredictionColumns() []string {
 		return x.ExpectedPredictionColumns
 	}
 	return nil
+}
+
+func (x *ExplainRequest) GetClusterColumn() string {
+	if x != nil {
+		return x.ClusterColumn
+	}
+	return ""
 }
 
 // One method with its options.
@@ -1218,7 +1233,9 @@ type RowsUsed struct {
 	// weight column.
 	Weight float64 `protobuf:"fixed64,3,opt,name=weight,proto3" json:"weight,omitempty"`
 	// Seed of the draw.
-	Seed          int32 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
+	Seed int32 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
+	// Clusters that the used rows belong to; 0 without `ExplainRequest.cluster_column`.
+	ClusterCount  int32 `protobuf:"varint,5,opt,name=cluster_count,json=clusterCount,proto3" json:"cluster_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1281,6 +1298,13 @@ func (x *RowsUsed) GetSeed() int32 {
 	return 0
 }
 
+func (x *RowsUsed) GetClusterCount() int32 {
+	if x != nil {
+		return x.ClusterCount
+	}
+	return 0
+}
+
 // How numbers were made: enough to make them again.
 type Receipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1339,8 +1363,10 @@ type Receipt struct {
 	Scale ModelDescription_Scale `protobuf:"varint,19,opt,name=scale,proto3,enum=onnxplain.v1.ModelDescription_Scale" json:"scale,omitempty"`
 	// The model's predictions beside `ExplainRequest.expected_prediction_columns`; unset without these.
 	PredictionComparison *PredictionComparison `protobuf:"bytes,20,opt,name=prediction_comparison,json=predictionComparison,proto3" json:"prediction_comparison,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// `ExplainRequest.cluster_column`, as it was sent: replicates drew its clusters.
+	ClusterColumn string `protobuf:"bytes,21,opt,name=cluster_column,json=clusterColumn,proto3" json:"cluster_column,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Receipt) Reset() {
@@ -1511,6 +1537,13 @@ func (x *Receipt) GetPredictionComparison() *PredictionComparison {
 		return x.PredictionComparison
 	}
 	return nil
+}
+
+func (x *Receipt) GetClusterColumn() string {
+	if x != nil {
+		return x.ClusterColumn
+	}
+	return ""
 }
 
 // A model behind an address, as it was asked for predictions.
@@ -3110,7 +3143,7 @@ var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a,onnxplain/v1/accumulated_local_effects.proto\x1a\x1fonnxplain/v1/attributions.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a(onnxplain/v1/prediction_comparison.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a$onnxplain/v1/table_description.proto\x1a\x19onnxplain/v1/upload.proto\"\x9a\t\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a,onnxplain/v1/accumulated_local_effects.proto\x1a\x1fonnxplain/v1/attributions.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a(onnxplain/v1/prediction_comparison.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a$onnxplain/v1/table_description.proto\x1a\x19onnxplain/v1/upload.proto\"\xc1\t\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -3140,7 +3173,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"result_uri\x18\x15 \x01(\tR\tresultUri\x12?\n" +
 	"\rinput_columns\x18\x16 \x03(\v2\x1a.onnxplain.v1.InputColumnsR\finputColumns\x12%\n" +
 	"\x0etarget_columns\x18\x1a \x03(\tR\rtargetColumns\x12>\n" +
-	"\x1bexpected_prediction_columns\x18\x17 \x03(\tR\x19expectedPredictionColumns\":\n" +
+	"\x1bexpected_prediction_columns\x18\x17 \x03(\tR\x19expectedPredictionColumns\x12%\n" +
+	"\x0ecluster_column\x18\x1b \x01(\tR\rclusterColumn\":\n" +
 	"\x06Engine\x12\x16\n" +
 	"\x12ENGINE_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05TREES\x10\x01\x12\r\n" +
@@ -3199,12 +3233,13 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\fClassPairing\x12\x14\n" +
 	"\x05label\x18\x01 \x01(\tR\x05label\x12\x1f\n" +
 	"\voutput_name\x18\x02 \x01(\tR\n" +
-	"outputName\"\x84\x01\n" +
+	"outputName\"\xa9\x01\n" +
 	"\bRowsUsed\x12&\n" +
 	"\x0fdrawn_row_count\x18\x01 \x01(\x05R\rdrawnRowCount\x12$\n" +
 	"\x0eused_row_count\x18\x02 \x01(\x05R\fusedRowCount\x12\x16\n" +
 	"\x06weight\x18\x03 \x01(\x01R\x06weight\x12\x12\n" +
-	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\xa7\b\n" +
+	"\x04seed\x18\x04 \x01(\x05R\x04seed\x12#\n" +
+	"\rcluster_count\x18\x05 \x01(\x05R\fclusterCount\"\xce\b\n" +
 	"\aReceipt\x12!\n" +
 	"\fmodel_digest\x18\x01 \x01(\tR\vmodelDigest\x12!\n" +
 	"\ftable_digest\x18\x02 \x01(\tR\vtableDigest\x12\x12\n" +
@@ -3229,7 +3264,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\asources\x18\x11 \x03(\v2\x14.onnxplain.v1.SourceR\asources\x12C\n" +
 	"\fremote_model\x18\x12 \x01(\v2 .onnxplain.v1.RemoteModelReceiptR\vremoteModel\x12:\n" +
 	"\x05scale\x18\x13 \x01(\x0e2$.onnxplain.v1.ModelDescription.ScaleR\x05scale\x12W\n" +
-	"\x15prediction_comparison\x18\x14 \x01(\v2\".onnxplain.v1.PredictionComparisonR\x14predictionComparison\x1aB\n" +
+	"\x15prediction_comparison\x18\x14 \x01(\v2\".onnxplain.v1.PredictionComparisonR\x14predictionComparison\x12%\n" +
+	"\x0ecluster_column\x18\x15 \x01(\tR\rclusterColumn\x1aB\n" +
 	"\x14LibraryVersionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xef\x01\n" +

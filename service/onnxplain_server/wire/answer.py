@@ -116,6 +116,7 @@ def _rows(rows: RowsUsed) -> service_pb2.RowsUsed:
         used_row_count=rows.used,
         weight=rows.weight,
         seed=rows.seed,
+        cluster_count=rows.clusters,
     )
 
 

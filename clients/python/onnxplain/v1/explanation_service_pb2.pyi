@@ -29,7 +29,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ExplainRequest(_message.Message):
-    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "engine", "row_count", "seed", "methods", "plots", "allow_inconsistent_model", "class_labels", "prediction", "model_name", "outputs", "budget_seconds", "budget_predicted_row_count", "partial", "result_uri", "input_columns", "target_columns", "expected_prediction_columns")
+    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "engine", "row_count", "seed", "methods", "plots", "allow_inconsistent_model", "class_labels", "prediction", "model_name", "outputs", "budget_seconds", "budget_predicted_row_count", "partial", "result_uri", "input_columns", "target_columns", "expected_prediction_columns", "cluster_column")
     class Engine(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         ENGINE_UNSPECIFIED: _ClassVar[ExplainRequest.Engine]
@@ -62,6 +62,7 @@ class ExplainRequest(_message.Message):
     INPUT_COLUMNS_FIELD_NUMBER: _ClassVar[int]
     TARGET_COLUMNS_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_PREDICTION_COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_COLUMN_FIELD_NUMBER: _ClassVar[int]
     model: _model_pb2.Model
     table: _table_pb2.Table
     feature_columns: _containers.RepeatedScalarFieldContainer[str]
@@ -86,7 +87,8 @@ class ExplainRequest(_message.Message):
     input_columns: _containers.RepeatedCompositeFieldContainer[InputColumns]
     target_columns: _containers.RepeatedScalarFieldContainer[str]
     expected_prediction_columns: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ..., allow_inconsistent_model: bool = ..., class_labels: _Optional[_Iterable[str]] = ..., prediction: _Optional[_Iterable[str]] = ..., model_name: _Optional[str] = ..., outputs: _Optional[_Iterable[str]] = ..., budget_seconds: _Optional[float] = ..., budget_predicted_row_count: _Optional[float] = ..., partial: bool = ..., result_uri: _Optional[str] = ..., input_columns: _Optional[_Iterable[_Union[InputColumns, _Mapping]]] = ..., target_columns: _Optional[_Iterable[str]] = ..., expected_prediction_columns: _Optional[_Iterable[str]] = ...) -> None: ...
+    cluster_column: str
+    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ..., allow_inconsistent_model: bool = ..., class_labels: _Optional[_Iterable[str]] = ..., prediction: _Optional[_Iterable[str]] = ..., model_name: _Optional[str] = ..., outputs: _Optional[_Iterable[str]] = ..., budget_seconds: _Optional[float] = ..., budget_predicted_row_count: _Optional[float] = ..., partial: bool = ..., result_uri: _Optional[str] = ..., input_columns: _Optional[_Iterable[_Union[InputColumns, _Mapping]]] = ..., target_columns: _Optional[_Iterable[str]] = ..., expected_prediction_columns: _Optional[_Iterable[str]] = ..., cluster_column: _Optional[str] = ...) -> None: ...
 
 class MethodOptions(_message.Message):
     __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "attributions", "accumulated_local_effects")
@@ -181,19 +183,21 @@ class ClassPairing(_message.Message):
     def __init__(self, label: _Optional[str] = ..., output_name: _Optional[str] = ...) -> None: ...
 
 class RowsUsed(_message.Message):
-    __slots__ = ("drawn_row_count", "used_row_count", "weight", "seed")
+    __slots__ = ("drawn_row_count", "used_row_count", "weight", "seed", "cluster_count")
     DRAWN_ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
     USED_ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
     WEIGHT_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_COUNT_FIELD_NUMBER: _ClassVar[int]
     drawn_row_count: int
     used_row_count: int
     weight: float
     seed: int
-    def __init__(self, drawn_row_count: _Optional[int] = ..., used_row_count: _Optional[int] = ..., weight: _Optional[float] = ..., seed: _Optional[int] = ...) -> None: ...
+    cluster_count: int
+    def __init__(self, drawn_row_count: _Optional[int] = ..., used_row_count: _Optional[int] = ..., weight: _Optional[float] = ..., seed: _Optional[int] = ..., cluster_count: _Optional[int] = ...) -> None: ...
 
 class Receipt(_message.Message):
-    __slots__ = ("model_digest", "table_digest", "seed", "row_count", "predicted_row_count", "cache_hit_count", "cache_miss_count", "engine", "engine_reason", "server_version", "library_versions", "elapsed", "prediction", "overview_methods", "model_name", "size_dependent_operators", "sources", "remote_model", "scale", "prediction_comparison")
+    __slots__ = ("model_digest", "table_digest", "seed", "row_count", "predicted_row_count", "cache_hit_count", "cache_miss_count", "engine", "engine_reason", "server_version", "library_versions", "elapsed", "prediction", "overview_methods", "model_name", "size_dependent_operators", "sources", "remote_model", "scale", "prediction_comparison", "cluster_column")
     class LibraryVersionsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -221,6 +225,7 @@ class Receipt(_message.Message):
     REMOTE_MODEL_FIELD_NUMBER: _ClassVar[int]
     SCALE_FIELD_NUMBER: _ClassVar[int]
     PREDICTION_COMPARISON_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_COLUMN_FIELD_NUMBER: _ClassVar[int]
     model_digest: str
     table_digest: str
     seed: int
@@ -241,7 +246,8 @@ class Receipt(_message.Message):
     remote_model: RemoteModelReceipt
     scale: _model_pb2.ModelDescription.Scale
     prediction_comparison: _prediction_comparison_pb2.PredictionComparison
-    def __init__(self, model_digest: _Optional[str] = ..., table_digest: _Optional[str] = ..., seed: _Optional[int] = ..., row_count: _Optional[int] = ..., predicted_row_count: _Optional[float] = ..., cache_hit_count: _Optional[int] = ..., cache_miss_count: _Optional[int] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., engine_reason: _Optional[str] = ..., server_version: _Optional[str] = ..., library_versions: _Optional[_Mapping[str, str]] = ..., elapsed: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., prediction: _Optional[_Iterable[str]] = ..., overview_methods: _Optional[_Iterable[_Union[OverviewMethod, _Mapping]]] = ..., model_name: _Optional[str] = ..., size_dependent_operators: _Optional[_Iterable[str]] = ..., sources: _Optional[_Iterable[_Union[Source, _Mapping]]] = ..., remote_model: _Optional[_Union[RemoteModelReceipt, _Mapping]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., prediction_comparison: _Optional[_Union[_prediction_comparison_pb2.PredictionComparison, _Mapping]] = ...) -> None: ...
+    cluster_column: str
+    def __init__(self, model_digest: _Optional[str] = ..., table_digest: _Optional[str] = ..., seed: _Optional[int] = ..., row_count: _Optional[int] = ..., predicted_row_count: _Optional[float] = ..., cache_hit_count: _Optional[int] = ..., cache_miss_count: _Optional[int] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., engine_reason: _Optional[str] = ..., server_version: _Optional[str] = ..., library_versions: _Optional[_Mapping[str, str]] = ..., elapsed: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., prediction: _Optional[_Iterable[str]] = ..., overview_methods: _Optional[_Iterable[_Union[OverviewMethod, _Mapping]]] = ..., model_name: _Optional[str] = ..., size_dependent_operators: _Optional[_Iterable[str]] = ..., sources: _Optional[_Iterable[_Union[Source, _Mapping]]] = ..., remote_model: _Optional[_Union[RemoteModelReceipt, _Mapping]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., prediction_comparison: _Optional[_Union[_prediction_comparison_pb2.PredictionComparison, _Mapping]] = ..., cluster_column: _Optional[str] = ...) -> None: ...
 
 class RemoteModelReceipt(_message.Message):
     __slots__ = ("uri", "protocol", "name", "version", "identity", "probe_digest", "platform")

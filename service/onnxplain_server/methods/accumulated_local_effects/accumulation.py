@@ -7,15 +7,15 @@ from typing import Protocol
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.effects.weighted_mean import center
 from onnxplain_server.methods.accumulated_local_effects.result import AccumulatedLocalEffect
 from onnxplain_server.methods.accumulated_local_effects.steps import LocalSteps
 from onnxplain_server.methods.resampling import (
     Resampling,
+    Units,
     bootstrap,
     bootstrap_errors,
-    effective_row_count,
     t_quantile,
 )
 
@@ -88,7 +88,7 @@ def with_intervals(  # noqa: PLR0917 - all that replicates depend on
     differences: Differences,
     curve: AccumulatedLocalEffect,
     weights: Vector,
-    numbers: Indices,
+    units: Units,
     resampling: Resampling,
     seed: int,
 ) -> AccumulatedLocalEffect:
@@ -98,22 +98,24 @@ def with_intervals(  # noqa: PLR0917 - all that replicates depend on
 
     Parameters
     ----------
-    weights, numbers : (n,)
-        Weights of the rows that have a value, and their numbers in the table.
+    weights : (n,)
+        Weights of the rows that have a value.
+    units : Units
+        Of these rows.
     """
     usual, count = differences.filled(differences.means(weights)), resampling.repeat_count
     size = max(1, _MAX_REPLICATE_WEIGHTS // len(weights))
     found = []
     for start in range(0, count, size):
         repeats = range(start, min(start + size, count))
-        for replica in bootstrap(weights, numbers, seed, repeats):
+        for replica in bootstrap(weights, units, seed, repeats):
             own = differences.means(replica)
             found.append(differences.accumulate(np.where(np.isnan(own), usual, own), replica))
     if len(found) < 2:
         unknown = np.full_like(curve.values, np.nan)
         return replace(curve, standard_errors=unknown, lower=unknown, upper=unknown)
     errors: Matrix = bootstrap_errors(np.array(found))
-    rows = effective_row_count(weights)
+    rows = units.effective_count(weights)
     reach = t_quantile(resampling.confidence_level, rows, len(found)) * errors
     low, high = curve.values - reach, curve.values + reach
     return replace(curve, standard_errors=errors, lower=low, upper=high)

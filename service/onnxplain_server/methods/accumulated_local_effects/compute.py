@@ -29,7 +29,7 @@ from onnxplain_server.methods.accumulated_local_effects.result import (
 )
 from onnxplain_server.methods.accumulated_local_effects.steps import LocalSteps, lay_steps
 from onnxplain_server.methods.accumulated_local_effects.surface import SurfaceDifferences
-from onnxplain_server.methods.resampling import Resampling, effective_row_count, few_rows_notes
+from onnxplain_server.methods.resampling import Resampling, Units, few_rows_notes
 
 _MAX_MOVED_ROWS = 1 << 16
 """Rows moved at once, which bounds memory."""
@@ -51,6 +51,8 @@ class Moves:
         Positions of those with a value of each feature.
     steps : tuple of LocalSteps
         Of each feature, over these; empty without any.
+    units : Units
+        What replicates draw, of all rows of the group.
     """
 
     features: tuple[str, ...]
@@ -58,6 +60,7 @@ class Moves:
     background: Background
     known: Indices
     steps: tuple[LocalSteps, ...]
+    units: Units
 
     @property
     def weights(self) -> Vector:
@@ -134,21 +137,23 @@ class Corner(NamedTuple):
 
 
 def moves(
-    options: Options, groups: Sequence[tuple[str, Background]]
+    options: Options, groups: Sequence[tuple[str, Background, Units]]
 ) -> Iterator[tuple[Moves, ...]]:
-    """Lay the steps of each entry of `options.features`, by groups of rows."""
+    """Lay the steps of each entry of `options.features`, by groups of rows with their units."""
     for names in options.features:
-        yield tuple(_moves(names, group, rows, options.bin_count) for group, rows in groups)
+        yield tuple(_moves(names, *group, options.bin_count) for group in groups)
 
 
-def _moves(names: tuple[str, ...], group: str, rows: Background, bin_count: int) -> Moves:
+def _moves(
+    names: tuple[str, ...], group: str, rows: Background, units: Units, bin_count: int
+) -> Moves:
     columns = [rows.features.columns[rows.features.index(name)] for name in names]
     known = np.flatnonzero(~np.any([is_missing(values) for values in columns], axis=0))
     count = bin_count if len(names) == 1 else math.isqrt(bin_count - 1) + 1  # root, rounded up
     if not len(known):
-        return Moves(names, group, rows, known, ())
+        return Moves(names, group, rows, known, (), units)
     steps = tuple(lay_steps(values[known], rows.weights[known], count) for values in columns)
-    return Moves(names, group, rows, known, steps)
+    return Moves(names, group, rows, known, steps, units)
 
 
 def compute(
@@ -168,14 +173,14 @@ def compute(
     ]
     varied = {name for names in options.features for name in names}
     level = options.resampling.confidence_level if options.resampling.repeat_count else 0.0
-    lightest = min((each.background.weights for each in entries[0]), key=effective_row_count)
+    lightest = min(entries[0], key=lambda each: each.units.effective_count(each.background.weights))
     return Result(
         effects.output_names,
         tuple(curves),
         level,
         sample_values(effects.background.features, varied),
         options.group_column,
-        few_rows_notes(options.resampling, lightest),
+        few_rows_notes(options.resampling, lightest.background.weights, lightest.units),
     )
 
 
@@ -205,8 +210,8 @@ def _accumulated(
     )
     if not resampling.repeat_count:
         return curve
-    numbers = background.source[moves.known]
-    return with_intervals(differences, curve, weights, numbers, resampling, seed)
+    units = moves.units.take(moves.known)
+    return with_intervals(differences, curve, weights, units, resampling, seed)
 
 
 def _differences(engine: Effects, moves: Moves) -> Matrix:

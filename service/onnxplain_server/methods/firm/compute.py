@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector, unit_of_squares
+from onnxplain_server.core.arrays import Array, Matrix, Vector, unit_of_squares
 from onnxplain_server.core.model import Note
 from onnxplain_server.language import ColumnValues, Expression, evaluate
 from onnxplain_server.methods.firm import checks
@@ -29,9 +29,9 @@ from onnxplain_server.methods.firm.streamed import FirmPass, FirmSums, scores_an
 from onnxplain_server.methods.firm.weighted_scores import ROUNDING, Moments, WeightedScores
 from onnxplain_server.methods.resampling import (
     Resampling,
+    Units,
     bootstrap,
     bootstrap_errors,
-    effective_row_count,
     few_rows_notes,
     t_quantile,
 )
@@ -56,15 +56,15 @@ class ScoredRows:
         All positive.
     scores : (n, n_outputs)
     output_names : tuple of str
-    numbers : (n,)
-        Positions in the table as sent.
+    units : Units
+        What replicates draw.
     """
 
     columns: ColumnValues
     weights: Vector
     scores: Matrix
     output_names: tuple[str, ...]
-    numbers: Indices
+    units: Units
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,7 +99,7 @@ def compute(  # noqa: PLR0917 - all inputs of the numbers, and the parallel map
         return _measured(bound, scores, means, options)
 
     features = run(measured, expressions)
-    spreads = _spreads(features, scores, rows.numbers, options, seed, run)
+    spreads = _spreads(features, scores, rows.units, options, seed, run)
     return in_units(_result(features, spreads, scores, means, options, rows), units)
 
 
@@ -158,20 +158,24 @@ def _result(  # noqa: PLR0917 - all parts of a result
         resampling.confidence_level if resampling.repeat_count else 0.0,
         _scatter([bound.expression for bound in bounds], importances, rows),
         (),
-        _notes(bounds, raws, scores, options),
+        _notes(bounds, raws, scores, options, rows),
     )
 
 
 def _notes(
-    bounds: Sequence[BoundFeature], raws: Matrix, scores: WeightedScores, options: Options
+    bounds: Sequence[BoundFeature],
+    raws: Matrix,
+    scores: WeightedScores,
+    options: Options,
+    rows: ScoredRows,
 ) -> tuple[Note, ...]:
     return (
         *checks.notes(bounds, scores),
         *checks.constant_notes(bounds),
         *checks.text_notes(bounds),
         *checks.unmeasured_notes(bounds, raws, scores),
-        *few_rows_notes(options.resampling, scores.weights),
-        *checks.rare_notes(bounds, is_resampled=options.resampling.repeat_count > 0),
+        *few_rows_notes(options.resampling, scores.weights, rows.units),
+        *(checks.rare_notes(bounds, rows.units) if options.resampling.repeat_count else ()),
     )
 
 
@@ -215,7 +219,7 @@ def _finish(bound: BoundFeature, raw: Array) -> Array:
 def _spreads(  # noqa: PLR0917 - all that replicates depend on, and the parallel map
     features: Sequence[_Measured],
     scores: WeightedScores,
-    numbers: Indices,
+    units: Units,
     options: Options,
     seed: int,
     run: Run,
@@ -228,30 +232,30 @@ def _spreads(  # noqa: PLR0917 - all that replicates depend on, and the parallel
 
     def replicated(start: int) -> list[list[Vector]]:
         repeats = range(start, min(start + size, resampling.repeat_count))
-        weights = bootstrap(scores.weights, numbers, seed, repeats)
+        weights = bootstrap(scores.weights, units, seed, repeats)
         draws = [
             WeightedScores(scores.centered, w, scores.moments, is_replicate=True) for w in weights
         ]
         return [[_raw(each.bound, replica, options) for each in features] for replica in draws]
 
     parts = run(replicated, range(0, resampling.repeat_count, size))
+    counts = _unit_counts([each.bound for each in features], scores.weights, units)
     shape = (-1, len(features), len(features[0].raw))
     raws = np.array([values for part in parts for values in part]).reshape(shape)
     return [
-        _spread(each.bound, each.raw, raws[:, i], resampling, scores.weights)
+        _spread(each.bound, each.raw, raws[:, i], resampling, counts[i])
         for i, each in enumerate(features)
     ]
 
 
 def _spread(
-    bound: BoundFeature, raw: Vector, raws: Matrix, resampling: Resampling, weights: Vector
+    bound: BoundFeature, raw: Vector, raws: Matrix, resampling: Resampling, count: float
 ) -> ImportanceSpread:
     """Estimate the spread of a measurement from its replicates, (n_replicates, n_outputs).
 
     The interval is that of the raw, bias-corrected number. It is NaN for fewer than two replicates,
     and for a feature with two values of which one has fewer than `checks.MIN_ROWS_PER_VALUE` rows.
     """
-    count = _row_count(bound, weights)
     if len(raws) < 2 or count < checks.MIN_ROWS_PER_VALUE:
         unknown = np.full_like(raw, np.nan)
         return ImportanceSpread(unknown, unknown, unknown)
@@ -260,9 +264,13 @@ def _spread(
     return ImportanceSpread(errors, _finish(bound, raw - reach), _finish(bound, raw + reach))
 
 
-def _row_count(bound: BoundFeature, weights: Vector) -> float:
-    """Return the effective row count; for two values, the rows of the rarer one."""
-    return checks.rarer_count(bound) if bound.bins.is_two_valued else effective_row_count(weights)
+def _unit_counts(bounds: Sequence[BoundFeature], weights: Vector, units: Units) -> list[float]:
+    """Return the effective count of units for each feature; for two values, of the rarer one."""
+    whole = units.effective_count(weights)
+    return [
+        min(whole, checks.rarer_count(bound, units)) if bound.bins.is_two_valued else whole
+        for bound in bounds
+    ]
 
 
 def _curve(bound: BoundFeature, scores: WeightedScores, means: Vector) -> ConditionalExpectation:

@@ -1,0 +1,53 @@
+"""Resampling: bootstrap and jackknife standard errors and intervals, by reweighting rows.
+
+Reading order: `units` (rows, or clusters of them), `replicates`, `spread`. Arrays in, arrays out.
+
+Units are assumed to be independent. Where rows come in clusters (several of one patient,
+neighbours in one street), the true spread is larger than resampling of single rows shows.
+"""
+
+from onnxplain_server.methods.resampling.replicates import (
+    MIN_ROWS,
+    Replicates,
+    Resampling,
+    Scheme,
+    bootstrap,
+    few_rows_notes,
+    replicate,
+)
+from onnxplain_server.methods.resampling.spread import (
+    ReplicateSpread,
+    allow_for_chance,
+    bootstrap_errors,
+    chance_shares,
+    mean_square_interval,
+    spread,
+    t_quantile,
+)
+from onnxplain_server.methods.resampling.units import (
+    Clusters,
+    Units,
+    effective_row_count,
+    read_clusters,
+)
+
+__all__ = [
+    "MIN_ROWS",
+    "Clusters",
+    "ReplicateSpread",
+    "Replicates",
+    "Resampling",
+    "Scheme",
+    "Units",
+    "allow_for_chance",
+    "bootstrap",
+    "bootstrap_errors",
+    "chance_shares",
+    "effective_row_count",
+    "few_rows_notes",
+    "mean_square_interval",
+    "read_clusters",
+    "replicate",
+    "spread",
+    "t_quantile",
+]
