@@ -66,6 +66,7 @@ def _curve(view: View, samples: dict[str, Array], reach: CommonScale | None) -> 
             values=piece.values,
             row_weights=piece.row_weights,
             near_means=piece.near_means,
+            bands=piece.bands,
         )
         for piece in without_tiny_steps(view, _range(view)).pieces
     ]
@@ -80,6 +81,7 @@ def _curve(view: View, samples: dict[str, Array], reach: CommonScale | None) -> 
     body = curves.draw(axis, series, legend, _value_title(view), sample, marks)
     title = f"Partial dependence of {_outputs(view)} on {shorten(axis.title)}{_by(view)}"
     remarks = [_finding(view, (axis,)), *view.remarks, *left_out]
+    remarks += curves.band_remarks(series, view.confidence_level)
     remarks += curves.mark_remarks(axis, series, marks, sample)
     return _finish(f"curve-{view.features[0]}", title, remarks, body)
 

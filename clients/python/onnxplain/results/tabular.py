@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+import numpy as np
 import pyarrow as pa
 from google.protobuf.message import Message
 
@@ -19,6 +20,11 @@ from onnxplain.v1.explanation_service_pb2 import Explanation
 
 if TYPE_CHECKING:
     import pandas as pd
+
+BAND_COLUMNS = ("standard_error", "lower", "upper", "simultaneous_lower", "simultaneous_upper")
+"""Columns of tables; null without intervals."""
+BAND_FIELDS = ("standard_errors", *BAND_COLUMNS[1:])
+"""Attributes of curves: (n_points, n_outputs), or (0, n_outputs) without intervals."""
 
 _Result = TypeVar("_Result")
 
@@ -117,6 +123,16 @@ class OfFeatures(Protocol):
 
     def to_arrow(self) -> pa.Table:
         """Return rows with a column for each of the features."""
+
+
+def band_columns(curve: Any) -> dict[str, pa.Array]:
+    """Return the bands of a curve, one number per point and output."""
+    columns = {}
+    for name, field in zip(BAND_COLUMNS, BAND_FIELDS, strict=True):
+        numbers = getattr(curve, field)
+        found = numbers.reshape(-1) if numbers.size else np.full(curve.values.size, np.nan)
+        columns[name] = pa.array(found, pa.float64(), mask=np.isnan(found) & (not numbers.size))
+    return columns
 
 
 def curves_frame(curves: Sequence[OfFeatures], own: Sequence[str]) -> pd.DataFrame:

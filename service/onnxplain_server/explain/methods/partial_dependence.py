@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Indices
+from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.registry import Change, Preparation, halvings, to_its_end
@@ -16,11 +16,13 @@ from onnxplain_server.explain.streaming.streamed_columns import (
     wanted_ranks,
 )
 from onnxplain_server.explain.task import Job, Task
-from onnxplain_server.methods import partial_dependence
+from onnxplain_server.methods import partial_dependence, streamed_curves
 from onnxplain_server.methods.grids import GridColumns, lay_grids
-from onnxplain_server.methods.groups import grouping_of
-from onnxplain_server.methods.partial_dependence import GroupedRows, Options, Result, RowGroup
+from onnxplain_server.methods.groups import Group, grouping_of
+from onnxplain_server.methods.partial_dependence import Options, Result, RowGroup
+from onnxplain_server.methods.sampled import curve_bands
 from onnxplain_server.methods.sampled import partial_dependence as sampled
+from onnxplain_server.methods.sampled.curve_bands import ResampledRows
 from onnxplain_server.methods.sampled.intervals import SampledRows
 
 _FEWEST_POINTS = 5
@@ -41,7 +43,11 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     if streamed is not None:
         return streamed
     points = castable_grids(effects, sample.population, options, task.path)
-    groups, rows = _row_groups(task, options)
+    drawn = _drawn_groups(task, options)
+    rows = np.concatenate([group.rows for group in drawn])
+    if options.resampling.repeat_count:
+        return _with_bands(task, options, points, drawn)
+    groups = _row_groups(task, drawn)
 
     def run_sampled(of: SampledRows) -> Result:
         return sampled.compute(effects.restrict(sample.unmerged(rows)), options, points, of)
@@ -55,9 +61,32 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     )
 
 
+def _with_bands(
+    task: Task, options: Options, points: list[tuple[Array, ...]], groups: list[Group]
+) -> Job[Result]:
+    """Prepare the curves with bands, which replicates of single rows tell."""
+    effects, sample, seed = task.effects, task.sample, task.sample.seed
+    resampled = [
+        ResampledRows(g.label, sample.unmerged(g.rows), sample.units(sample.table.as_sent(g.rows)))
+        for g in groups
+    ]
+    merged = _row_groups(task, groups)
+    predicts = task.request.tabular_choice.predicts
+    is_whole = curve_bands.are_all_averaged(resampled, options.resampling, predicts=predicts)
+    drawn = resampled if is_whole else [group.sample(seed) for group in resampled]
+    own_cost = 0 if is_whole else partial_dependence.cost(points, merged)
+
+    def run() -> Result:
+        plain = None if is_whole else partial_dependence.compute(effects, options, points, merged)
+        return curve_bands.compute(effects, options, points, resampled, seed, plain)
+
+    rows = np.concatenate([group.rows for group in groups])
+    return Job(options, own_cost + curve_bands.cost(points, drawn), run, sample.used(rows))
+
+
 def _streamed(task: Task, options: Options) -> Job[Result] | None:
     """Prepare the curves on all rows of a table in blocks; None where that is not possible."""
-    if task.all_rows is None:
+    if task.all_rows is None or options.resampling.repeat_count:
         return None
     trees, rows = task.all_rows
     sample, column = task.sample, options.group_column
@@ -70,12 +99,12 @@ def _streamed(task: Task, options: Options) -> Job[Result] | None:
     columns = StreamedColumns(sample.features, summaries)
     points = castable_grids(task.effects, sample.features, options, task.path, columns)
     grouping = grouping_of(summaries[column], options.group_count) if column else None
-    of = GroupedRows(column, grouping, rows.unit)
+    of = streamed_curves.GroupedRows(column, grouping, rows.unit)
     passes = trees.group_passes(len(grouping.labels)) if grouping else 1
     return Job(
         options,
         rows.row_count * passes,
-        lambda: partial_dependence.compute_streamed(trees, options, points, sample.features, of),
+        lambda: streamed_curves.compute_streamed(trees, options, points, sample.features, of),
         rows.used(),
         is_streamed=True,
     )
@@ -96,17 +125,21 @@ def castable_grids(
     return points
 
 
-def _row_groups(task: Task, options: Options) -> tuple[list[RowGroup], Indices]:
+def _drawn_groups(task: Task, options: Options) -> list[Group]:
     """Split the table by the group column, and draw rows within each group."""
     sample = task.sample
     if not options.group_column:
-        return [RowGroup("", task.effects.background)], sample.drawn
-    row_groups, drawn = [], []
+        return [Group("", sample.drawn)]
     path = f"{task.path}.group_column"
-    for group in sample.groups(options.group_column, options.group_count, path):
-        drawn.append(sample.draw(group.rows))
-        row_groups.append(RowGroup(group.label, sample.merged(drawn[-1])))
-    return row_groups, np.concatenate(drawn)
+    groups = sample.groups(options.group_column, options.group_count, path)
+    return [Group(group.label, sample.draw(group.rows)) for group in groups]
+
+
+def _row_groups(task: Task, groups: Sequence[Group]) -> list[RowGroup]:
+    """Take the rows of groups; equal ones are merged."""
+    if len(groups) == 1 and not groups[0].label:
+        return [RowGroup("", task.effects.background)]
+    return [RowGroup(group.label, task.sample.merged(group.rows)) for group in groups]
 
 
 def fewer_points(grid_size: int) -> Iterator[Change]:
@@ -126,5 +159,10 @@ PREPARATION = Preparation(
     sample_shares=(16,),
     rehearsing=to_its_end,
     changes=lambda options: fewer_points(options.grid_size),
-    warm_up=({"gridSize": 3}, {"features": [{"names": ["a", "b"]}]}),
+    resamples_rows=lambda options: options.resampling.repeat_count > 0,
+    warm_up=(
+        {"gridSize": 3},
+        {"gridSize": 3, "repeatCount": 10},
+        {"features": [{"names": ["a", "b"]}]},
+    ),
 )

@@ -12,11 +12,10 @@ from onnxplain_server.effects.weighted_mean import center
 from onnxplain_server.methods.accumulated_local_effects.result import AccumulatedLocalEffect
 from onnxplain_server.methods.accumulated_local_effects.steps import LocalSteps
 from onnxplain_server.methods.resampling import (
+    Deviations,
     Resampling,
     Units,
     bootstrap,
-    bootstrap_errors,
-    t_quantile,
 )
 
 _MAX_REPLICATE_WEIGHTS = 1 << 20
@@ -92,7 +91,7 @@ def with_intervals(  # noqa: PLR0917 - all that replicates depend on
     resampling: Resampling,
     seed: int,
 ) -> AccumulatedLocalEffect:
-    """Add standard errors and intervals, from replicates of the rows.
+    """Add standard errors, intervals and simultaneous bands, from replicates of the rows.
 
     A replicate without any row of a step takes the mean of all rows there.
 
@@ -111,11 +110,10 @@ def with_intervals(  # noqa: PLR0917 - all that replicates depend on
         for replica in bootstrap(weights, units, seed, repeats):
             own = differences.means(replica)
             found.append(differences.accumulate(np.where(np.isnan(own), usual, own), replica))
-    if len(found) < 2:
-        unknown = np.full_like(curve.values, np.nan)
-        return replace(curve, standard_errors=unknown, lower=unknown, upper=unknown)
-    errors: Matrix = bootstrap_errors(np.array(found))
-    rows = units.effective_count(weights)
-    reach = t_quantile(resampling.confidence_level, rows, len(found)) * errors
-    low, high = curve.values - reach, curve.values + reach
-    return replace(curve, standard_errors=errors, lower=low, upper=high)
+    replicates, deviations = np.array(found).reshape(-1, *curve.values.shape), Deviations()
+    scale = float(np.abs(curve.values).max())
+    deviations.add(replicates - replicates.mean(axis=0), scale)
+    band = deviations.band(
+        curve.values, resampling.confidence_level, units.effective_count(weights)
+    )
+    return replace(curve, band=band)

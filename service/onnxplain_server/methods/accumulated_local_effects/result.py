@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.model import Note
+from onnxplain_server.methods.resampling import Band
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +30,7 @@ class AccumulatedLocalEffect:
         Weights of the rows whose differences lead from each point to the next one.
     row_weights : (n_points,)
         Weights of the rows, shared between the points beside them.
-    standard_errors, lower, upper : (n_points, n_outputs) or None
+    band : Band or None
         None without replicates.
     """
 
@@ -42,9 +43,7 @@ class AccumulatedLocalEffect:
     missing_weight: float
     bin_weights: Vector
     row_weights: Vector
-    standard_errors: Matrix | None = None
-    lower: Matrix | None = None
-    upper: Matrix | None = None
+    band: Band | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

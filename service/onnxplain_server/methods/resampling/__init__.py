@@ -1,17 +1,20 @@
 """Resampling: bootstrap and jackknife standard errors and intervals, by reweighting rows.
 
-Reading order: `units` (rows, or clusters of them), `replicates`, `spread`. Arrays in, arrays out.
+Reading order: `units` (rows, or clusters of them), `replicates`, `spread`, `bands`.
+Arrays in, arrays out.
 
 Units are assumed to be independent. Where rows come in clusters (several of one patient,
 neighbours in one street), the true spread is larger than resampling of single rows shows.
 """
 
+from onnxplain_server.methods.resampling.bands import Band, Deviations
 from onnxplain_server.methods.resampling.replicates import (
     MIN_ROWS,
     Replicates,
     Resampling,
     Scheme,
     bootstrap,
+    bootstrap_counts,
     few_rows_notes,
     replicate,
 )
@@ -33,7 +36,9 @@ from onnxplain_server.methods.resampling.units import (
 
 __all__ = [
     "MIN_ROWS",
+    "Band",
     "Clusters",
+    "Deviations",
     "ReplicateSpread",
     "Replicates",
     "Resampling",
@@ -41,6 +46,7 @@ __all__ = [
     "Units",
     "allow_for_chance",
     "bootstrap",
+    "bootstrap_counts",
     "bootstrap_errors",
     "chance_shares",
     "effective_row_count",

@@ -75,12 +75,21 @@ def bootstrap(weights: Vector, units: Units, seed: int, repeats: Sequence[int]) 
     weight depends on the others. Replicates without any row, in which nothing has a mean, are left
     out: of n units, a share of exp(-n).
     """
-    replicates = poisson_counts(units.keys, seed, repeats)
+    replicates = bootstrap_counts(units, seed, repeats)
     has_rows = replicates.any(axis=1)
     if not has_rows.all():
         replicates = replicates[has_rows]
     replicates *= weights
     return replicates
+
+
+def bootstrap_counts(units: Units, seed: int, repeats: Sequence[int]) -> Matrix:
+    """Draw how often each replicate has each row: (n_replicates, n_rows); perhaps none in one.
+
+    A unit is in a replicate as often in any draw of rows, so replicates of groups of rows that
+    share clusters belong together by their numbers.
+    """
+    return poisson_counts(units.keys, seed, repeats)
 
 
 def _jackknife(weights: Vector, units: Units, seed: int, group_count: int) -> Replicates:

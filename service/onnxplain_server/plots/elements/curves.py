@@ -31,7 +31,7 @@ from onnxplain_server.plots.elements.style import (
     Spec,
     ordered_colours,
 )
-from onnxplain_server.plots.elements.under_curves import band, rug
+from onnxplain_server.plots.elements.under_curves import bands, rug
 
 _ROW_STEP = 24
 _PALE: Spec = {"opacity": {"condition": {"test": "datum.few", "value": 0.3}, "value": 1}}
@@ -42,6 +42,7 @@ _COUNT: Spec = {
     "color": "#5f6368",
     "tooltip": None,
 }
+_END_FIELDS = ("low", "high", "wide_low", "wide_high")
 _CROWDED = 60  # points of a line, above which they are drawn small
 
 
@@ -60,8 +61,8 @@ class Series:
         Weights of the rows nearest to each point, where they are known.
     near_means : (n,) or None
         Mean predictions of these rows, where they are known.
-    lower, upper : (n,) or None
-        Ends of the intervals of the values, where they have some.
+    bands : tuple of four (n,) arrays, or empty
+        Lower and upper ends of the intervals of the values, then those of the simultaneous band.
     """
 
     label: str
@@ -70,8 +71,7 @@ class Series:
     values: Vector
     row_weights: Vector | None = None
     near_means: Vector | None = None
-    lower: Vector | None = None
-    upper: Vector | None = None
+    bands: tuple[Vector, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +119,8 @@ def draw(  # noqa: PLR0917 - a plot of curves shows all of these
     else:
         drawing = _lines(axis, value, encoding, rug(axis, sample, len(legend.panels) > 1))
         free = "y"
-    bands = band(axis, value, encoding) if any("low" in row for row in rows) else []
-    drawing["layer"] = [*bands, *curve_marks.layers(axis, marks, value), *drawing["layer"]]
+    under = bands(axis, value, encoding) if any("low" in row for row in rows) else []
+    drawing["layer"] = [*under, *curve_marks.layers(axis, marks, value), *drawing["layer"]]
     resolve = {} if legend.common_scale else {"scale": {free: "independent"}}
     return in_panels(rows, legend.panels, drawing, resolve)
 
@@ -149,6 +149,16 @@ def mark_remarks(axis: Axis, series: Sequence[Series], marks: Marks, sample: Arr
         found.append("pale: few rows")
     text = "; ".join(found)
     return [text[0].upper() + text[1:]] if text else []
+
+
+def band_remarks(series: Sequence[Series], level: float) -> list[str]:
+    """Return one remark on what bands mean; none without any."""
+    if not any(np.isfinite(ends).any() for one in series for ends in one.bands):
+        return []
+    percent = f"{100 * level:.3g} %"
+    whole = "it" if len(series) == 1 else "each"
+    remark = f"Dark band: {percent} interval of each point by itself; pale: of {whole} as a whole"
+    return [f"{remark}, over replicates of the rows"]
 
 
 def value_channel(values: Vector, legend: Legend, title: str) -> Spec:
@@ -185,7 +195,7 @@ def _rows(axis: Axis, series: Sequence[Series], legend: Legend) -> list[Spec]:
     for one in series:
         place = {"series": one.label} if len(legend.labels) > 1 else {}
         place |= {"panel": one.panel} if len(legend.panels) > 1 else {}
-        near = zip(_near(axis, one, counted=len(series) == 1), _interval(one), strict=True)
+        near = zip(_near(axis, one, counted=len(series) == 1), _ends(one), strict=True)
         for point, value, (own, ends) in zip(one.points, one.values, near, strict=True):
             if axis.holds(point) and np.isfinite(value):
                 at = {"x": axis.position(point), "point": axis.text(point)}
@@ -194,14 +204,15 @@ def _rows(axis: Axis, series: Sequence[Series], legend: Legend) -> list[Spec]:
     return rows
 
 
-def _interval(series: Series) -> list[Spec]:
-    """Return the ends of the interval of each value."""
-    if series.lower is None or series.upper is None:
+def _ends(series: Series) -> list[Spec]:
+    """Return the ends of the interval and of the simultaneous band at each value."""
+    if not series.bands:
         return [{}] * len(series.points)
-    ends = zip(series.lower.tolist(), series.upper.tolist(), strict=True)
     return [
-        {"low": data_number(low), "high": data_number(high)} if math.isfinite(high - low) else {}
-        for low, high in ends
+        dict(zip(_END_FIELDS, map(data_number, ends), strict=True))
+        if all(map(math.isfinite, ends))
+        else {}
+        for ends in zip(*(numbers.tolist() for numbers in series.bands), strict=True)
     ]
 
 

@@ -1,0 +1,237 @@
+"""Bands of partial dependence: curves of rows averaged anew under replicates of the rows.
+
+A curve is a mean over rows, so its replicates are other weighted means of the same curves of
+single rows. Where rows are predicted anyway, these curves are all there is to predict. Where they
+are not, as with trees, or are very many, a sample of the rows tells the spread: that of a mean over
+n rows is that of a mean over m of them times the root of m / n.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array, Matrix
+from onnxplain_server.core.model import Note
+from onnxplain_server.core.row_draws import draw
+from onnxplain_server.effects.background import Background
+from onnxplain_server.effects.engine import Effects
+from onnxplain_server.methods.partial_dependence import (
+    GroupDifference,
+    Options,
+    PartialDependenceCurve,
+    Result,
+    RowGroup,
+    averaged,
+)
+from onnxplain_server.methods.resampling import (
+    Deviations,
+    Resampling,
+    Units,
+    bootstrap_counts,
+    few_rows_notes,
+)
+
+SAMPLED_UNITS = 500
+"""Rows, or clusters, that tell the spread where curves of rows are not predicted anyway."""
+_MAX_WEIGHTS = 20_000_000
+"""Most weights of replicates in memory."""
+_MAX_NUMBERS = 4_000_000
+"""Most curves of rows, or replicates of points, in memory."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ResampledRows:
+    """Rows of a group one by one, and what replicates draw of them.
+
+    Attributes
+    ----------
+    group : str
+    rows : Background
+        Unmerged.
+    units : Units
+    """
+
+    group: str
+    rows: Background
+    units: Units
+
+    def sample(self, seed: int) -> ResampledRows:
+        """Draw the rows that tell the spread: those of `SAMPLED_UNITS` units, or all."""
+        numbers = np.unique(self.units.keys)
+        drawn = numbers[draw(numbers, SAMPLED_UNITS, seed)]
+        rows = np.flatnonzero(np.isin(self.units.keys, drawn))
+        if len(rows) == len(self.rows):
+            return self
+        return replace(self, rows=self.rows.take(rows), units=self.units.take(rows))
+
+
+def are_all_averaged(
+    groups: Sequence[ResampledRows], resampling: Resampling, *, predicts: bool
+) -> bool:
+    """Return whether the curves of all rows are predicted, and give the averages too."""
+    row_count = sum(len(group.rows) for group in groups)
+    return predicts and row_count * resampling.repeat_count <= _MAX_WEIGHTS
+
+
+def cost(points: Sequence[tuple[Array, ...]], groups: Sequence[ResampledRows]) -> int:
+    """Return the number of rows that the curves of rows take."""
+    return sum(len(group.rows) for group in groups) * sum(len(grid[0]) for grid in points)
+
+
+def compute(  # noqa: PLR0917 - as without bands, and what replicates depend on
+    effects: Effects,
+    options: Options,
+    points: Sequence[tuple[Array, ...]],
+    groups: Sequence[ResampledRows],
+    seed: int,
+    plain: Result | None,
+) -> Result:
+    """Compute the curve over each grid, its bands, and the differences between groups.
+
+    Parameters
+    ----------
+    points : one grid per entry of `options.features`
+    groups : sequence of ResampledRows
+        All rows.
+    plain : Result or None
+        Curves without bands; None where the curves of all rows give them.
+    """
+    resampling, features = options.resampling, effects.background.features
+    drawn = [group if plain is None else group.sample(seed) for group in groups]
+    pairs = zip(groups, drawn, strict=True)
+    replicated = [_Replicated(effects, whole, own, resampling, seed) for whole, own in pairs]
+    spreads = []
+    for names, grid in zip(options.features, points, strict=True):
+        positions = [features.index(name) for name in names]
+        cast = [features.cast(j, values) for j, values in zip(positions, grid, strict=True)]
+        spreads.append(_EntrySpread.of(replicated, positions, cast))
+    if plain is None:
+        averages = [[entry.values[g] for entry in spreads] for g in range(len(groups))]
+        plain = averaged(
+            effects, options, points, [RowGroup(g.group, g.rows) for g in groups], averages
+        )
+    counts = [group.unit_count for group in replicated]
+    lightest = min(groups, key=lambda g: g.units.effective_count(g.rows.weights))
+    notes = few_rows_notes(resampling, lightest.rows.weights, lightest.units)
+    return _with_bands(plain, spreads, counts, resampling.confidence_level, notes)
+
+
+class _Replicated:
+    """Replicates of the curves of a group.
+
+    Parameters
+    ----------
+    effects : Effects
+    whole, drawn : ResampledRows
+        All rows, and those that tell the spread.
+    resampling : Resampling
+    seed : int
+    """
+
+    def __init__(
+        self,
+        effects: Effects,
+        whole: ResampledRows,
+        drawn: ResampledRows,
+        resampling: Resampling,
+        seed: int,
+    ) -> None:
+        weights = drawn.rows.weights
+        self.unit_count = whole.units.effective_count(whole.rows.weights)
+        self._scale = np.sqrt(drawn.units.effective_count(weights) / self.unit_count)
+        self._effects, self._background = effects, drawn.rows
+        counts = bootstrap_counts(drawn.units, seed, range(resampling.repeat_count)) * weights
+        totals = counts.sum(axis=1, keepdims=True)
+        self._shares = np.divide(counts, totals, out=np.full_like(counts, np.nan), where=totals > 0)
+        self._own_shares = weights / weights.sum()
+
+    def deviations(self, positions: Sequence[int], points: Sequence[Array]) -> tuple[Array, Matrix]:
+        """Return deviations of replicates from their mean, and the curve of the rows.
+
+        Returns
+        -------
+        (n_replicates, n_points, n_outputs), (n_points, n_outputs)
+        """
+        # Rows that are equal but for what is moved are predicted once.
+        merged, inverse = self._background.merge_ignoring(positions)
+        individual = self._effects.restrict(merged).individual(positions, points)[inverse]
+        shape, flat = individual.shape[1:], individual.reshape(len(inverse), -1)
+        values = self._own_shares @ flat
+        # Of differences to the curve, so that large averages do not cost digits.
+        replicates = self._shares @ (flat - values)
+        deviations = self._scale * (replicates - np.nanmean(replicates, axis=0))
+        return deviations.reshape(-1, *shape), values.reshape(shape)
+
+    def points_at_once(self) -> int:
+        """Return how many points are computed at once, which bounds memory."""
+        longest = max(self._shares.shape) * len(self._effects.output_names)
+        return max(1, _MAX_NUMBERS // int(longest))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _EntrySpread:
+    """Spread of the curves of one entry, in the order of the groups.
+
+    Attributes
+    ----------
+    values : tuple of (n_points, n_outputs)
+        Curves of the rows that tell the spread.
+    own : tuple of Deviations
+    differences : tuple of Deviations
+        Of each group but the first one, less the first one.
+    """
+
+    values: tuple[Matrix, ...]
+    own: tuple[Deviations, ...]
+    differences: tuple[Deviations, ...]
+
+    @classmethod
+    def of(
+        cls, groups: Sequence[_Replicated], positions: Sequence[int], points: Sequence[Array]
+    ) -> _EntrySpread:
+        """Compute it, some points after others."""
+        size, parts = min(group.points_at_once() for group in groups), []
+        own = tuple(Deviations() for _ in groups)
+        differences = tuple(Deviations() for _ in groups[1:])
+        for start in range(0, len(points[0]), size):
+            some = [values[start : start + size] for values in points]
+            found = [group.deviations(positions, some) for group in groups]
+            magnitude = max(float(np.abs(values).max()) for _, values in found)
+            for each, (deviations, _) in zip(own, found, strict=True):
+                each.add(deviations, magnitude)
+            for each, (deviations, _) in zip(differences, found[1:], strict=True):
+                each.add(deviations - found[0][0], magnitude)
+            parts.append([values for _, values in found])
+        return cls(tuple(map(np.concatenate, zip(*parts, strict=True))), own, differences)
+
+
+def _with_bands(
+    plain: Result,
+    spreads: Sequence[_EntrySpread],
+    counts: Sequence[float],
+    level: float,
+    notes: tuple[Note, ...],
+) -> Result:
+    """Put bands around the curves, which are in the order of entries, then groups."""
+    curves: list[PartialDependenceCurve] = []
+    differences: list[GroupDifference] = []
+    for place, entry in enumerate(spreads):
+        own = plain.curves[place * len(counts) : (place + 1) * len(counts)]
+        for curve, deviations, count in zip(own, entry.own, counts, strict=True):
+            curves.append(replace(curve, band=deviations.band(curve.values, level, count)))
+        pairs = zip(own[1:], entry.differences, counts[1:], strict=True)
+        for curve, deviations, count in pairs:
+            values = curve.values - own[0].values
+            band = deviations.band(values, level, min(count, counts[0]))
+            names = curve.features, curve.group, own[0].group
+            differences.append(GroupDifference(*names, curve.grid, values, band))
+    return replace(
+        plain,
+        curves=tuple(curves),
+        differences=tuple(differences),
+        confidence_level=level,
+        notes=(*plain.notes, *notes),
+    )
