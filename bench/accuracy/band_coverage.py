@@ -264,7 +264,9 @@ def of_clusters() -> Iterator[str]:
             rows, numbers = clustered(CLUSTERED_ROWS, seed)
             for are_clusters in (False, True):
                 keys = numbers if are_clusters else np.arange(len(rows))
-                cells[are_clusters].append(measure(rows, Units(keys, are_clusters), seed))
+                cells[are_clusters].append(
+                    measure(rows, Units(keys, "clusters" if are_clusters else "rows"), seed)
+                )
         yield f"| {name} | {' | '.join([*shares(cells[False]), *shares(cells[True])])} |"
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.row_draws import poisson_counts
 from onnxplain_server.methods.accumulated_local_effects import Options as AccumulatedLocalEffects
 from onnxplain_server.methods.average_loss import Options as AverageLoss
+from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.firm import Options as Firm
 from onnxplain_server.methods.interactions import Options as Interactions
+from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.partial_dependence import Options as PartialDependence
 from onnxplain_server.methods.resampling import Resampling, Scheme
 
 N = 40
@@ -19,6 +24,9 @@ METHODS: dict[str, Any] = {
     "interactions": Interactions(resampling=REPEATED),
     "jackknife": Interactions(resampling=Resampling(10, Scheme.JACKKNIFE)),
     "accumulated local effects": AccumulatedLocalEffects((("a",),), 4, resampling=REPEATED),
+    "partial dependence": PartialDependence((("a",),), grid_size=4, resampling=REPEATED),
+    "average loss": AverageLoss(resampling=REPEATED),
+    "AUC": AverageLoss(Comparison(Loss.AUC, one_hot_target=True), resampling=REPEATED),
     "FIRM": Firm(features=("a", "b > 0"), bin_count=4, resampling=REPEATED),
 }
 
@@ -35,7 +43,9 @@ def columns(**more) -> dict[str, Any]:
 def spreads(result: Any) -> list[tuple[Any, Any, Any]]:
     """Standard errors and intervals of a result, whatever its method."""
     if hasattr(result, "curves"):
-        parts = result.curves
+        parts = [curve.band for curve in result.curves]
+    elif hasattr(result, "losses"):
+        parts = [loss.band for loss in result.losses]
     elif hasattr(result, "importances"):
         parts = [each.spread for each in result.importances]
     else:
@@ -44,8 +54,9 @@ def spreads(result: Any) -> list[tuple[Any, Any, Any]]:
 
 
 def asked(make, method, table, **question):
+    table = {"y": (table["a"] > 0) + 0.0, **table}
     model = make.model(product, ["a", "b"], ["double", "double"])
-    answer = make.answer(model, make.table(table), method, **question)
+    answer = make.answer(model, make.table(table), method, **{"target_column": "y", **question})
     return answer.explanations[0], answer
 
 
@@ -108,6 +119,26 @@ def test_rows_of_weight_zero_need_no_cluster(make) -> None:
     assert found.rows.clusters == len({*gaps[5:]})
 
 
+def test_replicates_of_a_ranking_draw_its_queries(make) -> None:
+    """By law: as of the score of each query, averaged under the replicates of the queries."""
+    random = np.random.default_rng(3)
+    queries = np.arange(N) // 4
+    table = columns(query=queries + 0.0, y=random.integers(0, 3, N) + 1.0)
+    ranking = AverageLoss(Comparison(Loss.NDCG, query_column="query"), resampling=REPEATED)
+    model = make.model(product, ["a", "b"], ["double", "double"])
+
+    def score(own, **more) -> Any:
+        asked = make.table({name: values[own] for name, values in table.items()})
+        answer = make.answer(model, asked, replace(ranking, **more), target_column="y")
+        return answer.explanations[0].result.losses[0]
+
+    found = score(np.full(N, fill_value=True))
+    each = [score(queries == q, resampling=Resampling()).values[0] for q in range(N // 4)]
+    counts = poisson_counts(np.arange(N // 4), 0, range(REPEATED.repeat_count))
+    drawn = counts @ each / counts.sum(axis=1)
+    assert found.standard_errors[0] == pytest.approx(drawn.std(ddof=1))
+
+
 @pytest.mark.parametrize(
     ("options", "question", "reason", "words"),
     [
@@ -115,10 +146,24 @@ def test_rows_of_weight_zero_need_no_cluster(make) -> None:
         pytest.param(AverageLoss(), {}, Reason.INVALID_OPTION, "no method of", id="no such method"),
         pytest.param(
             Interactions(resampling=REPEATED, permutation_count=9),
-            {"target_column": "a"},
+            {},
             Reason.INVALID_OPTION,
             "shuffles single rows",
             id="tests",
+        ),
+        pytest.param(
+            AverageLoss(Comparison(Loss.NDCG, query_column="id"), resampling=REPEATED),
+            {},
+            Reason.INVALID_OPTION,
+            "draw its queries; leave",
+            id="queries",
+        ),
+        pytest.param(
+            AverageLoss(Comparison(Loss.NDCG), resampling=REPEATED),
+            {"cluster_column": ""},
+            Reason.INVALID_OPTION,
+            "all rows are one",
+            id="one query",
         ),
         pytest.param(
             Interactions(resampling=REPEATED),

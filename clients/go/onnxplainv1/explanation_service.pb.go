@@ -292,7 +292,7 @@ type ExplainRequest struct {
 	// Default: nothing is compared.
 	ExpectedPredictionColumns []string `protobuf:"bytes,23,rep,name=expected_prediction_columns,json=expectedPredictionColumns,proto3" json:"expected_prediction_columns,omitempty"`
 	// Optional. Column that tells which rows belong together: houses that were sold twice, patients, days. Replicates of the
-	// rows (`repeat_count` of interactions, FIRM and accumulated local effects) then draw whole clusters in place of single
+	// rows (`repeat_count` of interactions, partial dependence, accumulated local effects, average loss and FIRM) then draw whole clusters in place of single
 	// rows, so that standard errors and intervals hold where rows of one cluster resemble each other; degrees of freedom and
 	// the warning FEW_ROWS count clusters. Numbers or text, none missing. It is a feature only where the
 	// model or `feature_columns` names it. Changes no value, only what is said of its chance. Refused where no method of the

@@ -71,6 +71,8 @@ class AverageLossOptions:
     threshold = Limits(default=None, min=-1_000_000_000.0, max=1_000_000_000.0)
     probability_floor = Limits(default=None, min=0.0, max=0.1)
     rank_count = Limits(default=None, min=1, max=1_000_000)
+    repeat_count = Limits(default=0, min=10, max=10_000, zero_is_off=True)
+    confidence_level = Limits(default=0.95, min=0.5, max=0.999)
 
 
 class ModelDescription:

@@ -233,7 +233,7 @@ def _check_clusters(question: Question) -> None:
             Reason.INVALID_OPTION,
             "cluster_column tells which rows are resampled together, and no method of the request "
             "resamples rows; set repeat_count of interactions, partial dependence, accumulated "
-            "local effects or FIRM, or leave cluster_column out",
+            "local effects, average loss or FIRM, or leave cluster_column out",
             "cluster_column",
         )
 

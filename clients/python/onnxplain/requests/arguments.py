@@ -172,13 +172,14 @@ class RequestOptions(TypedDict, total=False):
         table. Default: nothing is compared.
     cluster_column : str
         Column that tells which rows belong together: houses that were sold twice, patients, days.
-        Replicates of the rows (`repeat_count` of interactions, FIRM and accumulated local effects)
-        then draw whole clusters in place of single rows, so that standard errors and intervals hold
-        where rows of one cluster resemble each other; degrees of freedom and the warning FEW_ROWS
-        count clusters. Numbers or text, none missing. It is a feature only where the model or
-        `feature_columns` names it. Changes no value, only what is said of its chance. Refused where
-        no method of the request resamples rows, and beside `permutation_count`.
-        `RowsUsed.cluster_count` tells how many there are. Default: each row by itself.
+        Replicates of the rows (`repeat_count` of interactions, partial dependence, accumulated
+        local effects, average loss and FIRM) then draw whole clusters in place of single rows, so
+        that standard errors and intervals hold where rows of one cluster resemble each other;
+        degrees of freedom and the warning FEW_ROWS count clusters. Numbers or text, none missing.
+        It is a feature only where the model or `feature_columns` names it. Changes no value, only
+        what is said of its chance. Refused where no method of the request resamples rows, and
+        beside `permutation_count`. `RowsUsed.cluster_count` tells how many there are. Default: each
+        row by itself.
     """
 
     feature_columns: Sequence[str]
@@ -445,14 +446,14 @@ class ExplainCall(FittedCalls, ABC):
             the cause. Needs a model and a table. Default: nothing is compared.
         cluster_column : str
             Column that tells which rows belong together: houses that were sold twice, patients,
-            days. Replicates of the rows (`repeat_count` of interactions, FIRM and accumulated local
-            effects) then draw whole clusters in place of single rows, so that standard errors and
-            intervals hold where rows of one cluster resemble each other; degrees of freedom and the
-            warning FEW_ROWS count clusters. Numbers or text, none missing. It is a feature only
-            where the model or `feature_columns` names it. Changes no value, only what is said of
-            its chance. Refused where no method of the request resamples rows, and beside
-            `permutation_count`. `RowsUsed.cluster_count` tells how many there are. Default: each
-            row by itself.
+            days. Replicates of the rows (`repeat_count` of interactions, partial dependence,
+            accumulated local effects, average loss and FIRM) then draw whole clusters in place of
+            single rows, so that standard errors and intervals hold where rows of one cluster
+            resemble each other; degrees of freedom and the warning FEW_ROWS count clusters. Numbers
+            or text, none missing. It is a feature only where the model or `feature_columns` names
+            it. Changes no value, only what is said of its chance. Refused where no method of the
+            request resamples rows, and beside `permutation_count`. `RowsUsed.cluster_count` tells
+            how many there are. Default: each row by itself.
         timeout : float, optional
             Seconds. Default: the client's.
         progress : bool or callable (done, planned)

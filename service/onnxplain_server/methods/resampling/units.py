@@ -27,16 +27,17 @@ class Units:
     keys : (n_rows,)
         Equal for rows of one unit. A unit's part in a replicate depends on its key and the seed
         only: not on the other units, and not on which of its rows are drawn.
-    are_clusters : bool
+    noun : str
+        Name of the units in sentences: "rows", or that of clusters of them.
     """
 
     keys: Indices
-    are_clusters: bool = False
+    noun: str = "rows"
 
     @property
-    def noun(self) -> str:
-        """Name of the units in sentences."""
-        return "clusters" if self.are_clusters else "rows"
+    def are_clusters(self) -> bool:
+        """Return whether several rows may be of one unit."""
+        return self.noun != "rows"
 
     @cached_property
     def codes(self) -> Indices:
@@ -52,7 +53,7 @@ class Units:
 
     def take(self, rows: Indices) -> Units:
         """Keep the units of these rows."""
-        return Units(self.keys[rows], self.are_clusters)
+        return Units(self.keys[rows], self.noun)
 
     def effective_count(self, weights: Vector) -> float:
         """Return Kish's effective number of units, each of the weight of its rows."""
@@ -78,7 +79,7 @@ class Clusters:
 
     def of(self, rows: Indices) -> Units:
         """Return the units of rows, by their numbers."""
-        return Units(self.keys[np.searchsorted(self.rows, rows)], are_clusters=True)
+        return Units(self.keys[np.searchsorted(self.rows, rows)], "clusters")
 
 
 def read_clusters(table: Table, column: str, rows: Indices) -> Clusters:
