@@ -52,7 +52,11 @@ if TYPE_CHECKING:
     )
     from onnxplain.results.interactions import InteractionsResult, InteractionStatistic
     from onnxplain.results.origins import RemoteModelReceipt, Source
-    from onnxplain.results.partial_dependence import PartialDependenceCurve, PartialDependenceResult
+    from onnxplain.results.partial_dependence import (
+        GroupDifference,
+        PartialDependenceCurve,
+        PartialDependenceResult,
+    )
     from onnxplain.results.permutation_importance import (
         FeatureImportance,
         PermutationImportanceResult,
@@ -68,6 +72,7 @@ if TYPE_CHECKING:
     )
     from onnxplain.results.provenance import (
         ClassPairing,
+        Conclusion,
         ModelDescription,
         ModelInput,
         Receipt,
@@ -95,6 +100,7 @@ __all__ = [
     "ClassPairing",
     "Client",
     "ColumnDescription",
+    "Conclusion",
     "DifferingRow",
     "ExplainError",
     "ExplanationPlan",
@@ -109,6 +115,7 @@ __all__ = [
     "FirmPairs",
     "FirmResult",
     "FirmSequences",
+    "GroupDifference",
     "GroupLoss",
     "IndividualConditionalExpectation",
     "IndividualConditionalExpectationCurves",
@@ -167,6 +174,7 @@ _MODULES = {
     "AverageLoss": "requests.options.average_loss",
     "AverageLossResult": "results.average_loss",
     "ClassPairing": "results.provenance",
+    "Conclusion": "results.provenance",
     "ColumnDescription": "results.table_descriptions",
     "Client": "client",
     "DifferingRow": "results.predictions",
@@ -200,6 +208,7 @@ _MODULES = {
     "Operation": "operations",
     "OutputComparison": "results.predictions",
     "PartialDependence": "requests.options.partial_dependence",
+    "GroupDifference": "results.partial_dependence",
     "PartialDependenceCurve": "results.partial_dependence",
     "PartialDependenceResult": "results.partial_dependence",
     "PartialExplanation": "events",

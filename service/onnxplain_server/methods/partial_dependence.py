@@ -15,7 +15,7 @@ from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.grids import near_means, rows_near, sample_values
 from onnxplain_server.methods.option_checks import check_limits, choose
-from onnxplain_server.methods.resampling import Band, Resampling
+from onnxplain_server.methods.resampling import Band, Conclusion, Resampling
 
 Strategy: TypeAlias = PartialDependenceOptions.Strategy
 """Placement of grid points for a numeric feature."""
@@ -131,6 +131,8 @@ class Result:
         Of bands; 0 without replicates.
     differences : tuple of GroupDifference
         Each group less the first one, in the order of the curves; empty without replicates.
+    conclusions : tuple of Conclusion
+        Slopes, and whether replicates agree.
     """
 
     output_names: tuple[str, ...]
@@ -140,6 +142,7 @@ class Result:
     notes: tuple[Note, ...] = ()
     confidence_level: float = 0.0
     differences: tuple[GroupDifference, ...] = ()
+    conclusions: tuple[Conclusion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,6 +22,7 @@ from onnxplain_server.report import (
     vector_findings,
 )
 from onnxplain_server.report.class_findings import of_pairings
+from onnxplain_server.report.conclusion_findings import of_conclusions
 from onnxplain_server.report.finding import Finding
 from onnxplain_server.report.sentences import attributions, effects, leading, losses, vectors
 
@@ -206,5 +207,9 @@ def of_explanations(explanations: Iterable[Explanation]) -> list[list[Finding]]:
 def of_explanation(explanation: Explanation) -> list[Finding]:
     """Return the tables of an explanation, without those that have no rows."""
     report = of_method(explanation.WhichOneof("result") or "")
-    findings = (*report.findings(explanation), *of_pairings(explanation.class_pairings))
+    findings = (
+        *report.findings(explanation),
+        *of_conclusions(explanation),
+        *of_pairings(explanation.class_pairings),
+    )
     return [finding for finding in findings if finding.rows]

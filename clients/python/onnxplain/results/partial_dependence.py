@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from onnxplain.columns import Values, feature_columns, from_column, stack
 from onnxplain.results.plots import Plot
-from onnxplain.results.provenance import RowsUsed
+from onnxplain.results.provenance import Conclusion, RowsUsed
 from onnxplain.results.reading import read
 from onnxplain.results.tabular import (
     BAND_COLUMNS,
@@ -197,6 +197,8 @@ class PartialDependenceResult(Tabular):
         The rows of the table that the numbers are computed on.
     message : PartialDependenceResult
         As the server sent it.
+    conclusions : tuple of Conclusion
+        What also holds in the replicates of the rows; empty without these.
 
     Examples
     --------
@@ -213,6 +215,7 @@ class PartialDependenceResult(Tabular):
     options: PartialDependenceOptions
     rows: RowsUsed | None
     message: partial_dependence_pb2.PartialDependenceResult = field(repr=False)
+    conclusions: tuple[Conclusion, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> PartialDependenceResult:

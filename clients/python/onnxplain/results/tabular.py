@@ -14,7 +14,7 @@ from onnxplain.columns import feature_columns, stack
 from onnxplain.display.tables import to_html
 from onnxplain.results.canonical_json import to_json
 from onnxplain.results.plots import Plot
-from onnxplain.results.provenance import ClassPairing, RowsUsed
+from onnxplain.results.provenance import ClassPairing, Conclusion, RowsUsed
 from onnxplain.results.reading import read
 from onnxplain.v1.explanation_service_pb2 import Explanation
 
@@ -179,6 +179,8 @@ def read_result(kind: type[_Result], explanation: Explanation, /, **others: Any)
         "rows": RowsUsed.from_message(explanation),
         "message": message,
     }
+    if explanation.conclusions:
+        others["conclusions"] = Conclusion.from_messages(explanation)
     if explanation.class_pairings:
         others["class_pairings"] = ClassPairing.from_messages(explanation)
     return read(kind, message, **others)

@@ -143,7 +143,7 @@ class KeyFigure(_message.Message):
     def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ..., unit: _Optional[str] = ..., comparison: _Optional[str] = ...) -> None: ...
 
 class Explanation(_message.Message):
-    __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "attributions", "accumulated_local_effects", "plots", "options", "rows", "class_pairings")
+    __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "attributions", "accumulated_local_effects", "plots", "options", "rows", "class_pairings", "conclusions")
     INTERACTIONS_FIELD_NUMBER: _ClassVar[int]
     PARTIAL_DEPENDENCE_FIELD_NUMBER: _ClassVar[int]
     INDIVIDUAL_CONDITIONAL_EXPECTATION_FIELD_NUMBER: _ClassVar[int]
@@ -158,6 +158,7 @@ class Explanation(_message.Message):
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
     CLASS_PAIRINGS_FIELD_NUMBER: _ClassVar[int]
+    CONCLUSIONS_FIELD_NUMBER: _ClassVar[int]
     interactions: _interactions_pb2.InteractionsResult
     partial_dependence: _partial_dependence_pb2.PartialDependenceResult
     individual_conditional_expectation: _individual_conditional_expectation_pb2.IndividualConditionalExpectationResult
@@ -172,7 +173,42 @@ class Explanation(_message.Message):
     options: MethodOptions
     rows: RowsUsed
     class_pairings: _containers.RepeatedCompositeFieldContainer[ClassPairing]
-    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsResult, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceResult, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationResult, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceResult, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossResult, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsResult, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmResult, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmResult, _Mapping]] = ..., attributions: _Optional[_Union[_attributions_pb2.AttributionsResult, _Mapping]] = ..., accumulated_local_effects: _Optional[_Union[_accumulated_local_effects_pb2.AccumulatedLocalEffectsResult, _Mapping]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ..., options: _Optional[_Union[MethodOptions, _Mapping]] = ..., rows: _Optional[_Union[RowsUsed, _Mapping]] = ..., class_pairings: _Optional[_Iterable[_Union[ClassPairing, _Mapping]]] = ...) -> None: ...
+    conclusions: _containers.RepeatedCompositeFieldContainer[Conclusion]
+    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsResult, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceResult, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationResult, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceResult, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossResult, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsResult, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmResult, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmResult, _Mapping]] = ..., attributions: _Optional[_Union[_attributions_pb2.AttributionsResult, _Mapping]] = ..., accumulated_local_effects: _Optional[_Union[_accumulated_local_effects_pb2.AccumulatedLocalEffectsResult, _Mapping]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ..., options: _Optional[_Union[MethodOptions, _Mapping]] = ..., rows: _Optional[_Union[RowsUsed, _Mapping]] = ..., class_pairings: _Optional[_Iterable[_Union[ClassPairing, _Mapping]]] = ..., conclusions: _Optional[_Iterable[_Union[Conclusion, _Mapping]]] = ...) -> None: ...
+
+class Conclusion(_message.Message):
+    __slots__ = ("kind", "features", "output_name", "group", "rank", "rank_lower", "rank_upper", "sign", "replicate_share", "is_stable")
+    class Kind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        KIND_UNSPECIFIED: _ClassVar[Conclusion.Kind]
+        RANK: _ClassVar[Conclusion.Kind]
+        STRONGEST_PAIR: _ClassVar[Conclusion.Kind]
+        SLOPE: _ClassVar[Conclusion.Kind]
+    KIND_UNSPECIFIED: Conclusion.Kind
+    RANK: Conclusion.Kind
+    STRONGEST_PAIR: Conclusion.Kind
+    SLOPE: Conclusion.Kind
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    FEATURES_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_NAME_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    RANK_LOWER_FIELD_NUMBER: _ClassVar[int]
+    RANK_UPPER_FIELD_NUMBER: _ClassVar[int]
+    SIGN_FIELD_NUMBER: _ClassVar[int]
+    REPLICATE_SHARE_FIELD_NUMBER: _ClassVar[int]
+    IS_STABLE_FIELD_NUMBER: _ClassVar[int]
+    kind: Conclusion.Kind
+    features: _containers.RepeatedScalarFieldContainer[str]
+    output_name: str
+    group: str
+    rank: int
+    rank_lower: int
+    rank_upper: int
+    sign: int
+    replicate_share: float
+    is_stable: bool
+    def __init__(self, kind: _Optional[_Union[Conclusion.Kind, str]] = ..., features: _Optional[_Iterable[str]] = ..., output_name: _Optional[str] = ..., group: _Optional[str] = ..., rank: _Optional[int] = ..., rank_lower: _Optional[int] = ..., rank_upper: _Optional[int] = ..., sign: _Optional[int] = ..., replicate_share: _Optional[float] = ..., is_stable: bool = ...) -> None: ...
 
 class ClassPairing(_message.Message):
     __slots__ = ("label", "output_name")

@@ -7,15 +7,18 @@ from typing import Protocol
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.effects.weighted_mean import center
 from onnxplain_server.methods.accumulated_local_effects.result import AccumulatedLocalEffect
 from onnxplain_server.methods.accumulated_local_effects.steps import LocalSteps
 from onnxplain_server.methods.resampling import (
+    Conclusion,
     Deviations,
     Resampling,
     Units,
     bootstrap,
+    slope_weights,
+    slopes,
 )
 
 _MAX_REPLICATE_WEIGHTS = 1 << 20
@@ -90,8 +93,9 @@ def with_intervals(  # noqa: PLR0917 - all that replicates depend on
     units: Units,
     resampling: Resampling,
     seed: int,
-) -> AccumulatedLocalEffect:
-    """Add standard errors, intervals and simultaneous bands, from replicates of the rows.
+    output_names: tuple[str, ...],
+) -> tuple[AccumulatedLocalEffect, tuple[Conclusion, ...]]:
+    """Add standard errors, intervals and simultaneous bands, and tell which slopes are stable.
 
     A replicate without any row of a step takes the mean of all rows there.
 
@@ -116,4 +120,21 @@ def with_intervals(  # noqa: PLR0917 - all that replicates depend on
     band = deviations.band(
         curve.values, resampling.confidence_level, units.effective_count(weights)
     )
-    return replace(curve, band=band)
+    return replace(curve, band=band), _slopes(differences, curve, weights, replicates, output_names)
+
+
+def _slopes(
+    differences: Differences,
+    curve: AccumulatedLocalEffect,
+    weights: Vector,
+    replicates: Array,
+    output_names: tuple[str, ...],
+) -> tuple[Conclusion, ...]:
+    """Tell whether a curve rises or falls on the whole, and in how many replicates."""
+    if len(curve.features) > 1:
+        return ()
+    along = slope_weights(curve.grid[0], differences.point_weights(weights))
+    if along is None:
+        return ()
+    found = np.einsum("p,rpk->rk", along, replicates)
+    return tuple(slopes(curve.features, curve.group, output_names, along @ curve.values, found))

@@ -29,7 +29,7 @@ from onnxplain_server.methods.accumulated_local_effects.result import (
 )
 from onnxplain_server.methods.accumulated_local_effects.steps import LocalSteps, lay_steps
 from onnxplain_server.methods.accumulated_local_effects.surface import SurfaceDifferences
-from onnxplain_server.methods.resampling import Resampling, Units, few_rows_notes
+from onnxplain_server.methods.resampling import Conclusion, Resampling, Units, few_rows_notes
 
 _MAX_MOVED_ROWS = 1 << 16
 """Rows moved at once, which bounds memory."""
@@ -166,7 +166,7 @@ def compute(
     entries : one per entry of `options.features`
     """
     engines = [effects.restrict(moves.background) for moves in entries[0]]
-    curves = [
+    found = [
         _accumulated(engine, moves, options.resampling, seed)
         for same_entry in entries
         for engine, moves in zip(engines, same_entry, strict=True)
@@ -176,22 +176,23 @@ def compute(
     lightest = min(entries[0], key=lambda each: each.units.effective_count(each.background.weights))
     return Result(
         effects.output_names,
-        tuple(curves),
+        tuple(curve for curve, _ in found),
         level,
         sample_values(effects.background.features, varied),
         options.group_column,
         few_rows_notes(options.resampling, lightest.background.weights, lightest.units),
+        tuple(one for _, conclusions in found for one in conclusions),
     )
 
 
 def _accumulated(
     engine: Effects, moves: Moves, resampling: Resampling, seed: int
-) -> AccumulatedLocalEffect:
+) -> tuple[AccumulatedLocalEffect, tuple[Conclusion, ...]]:
     background, missing = moves.background, np.ones(len(moves.background), np.bool_)
     missing[moves.known] = False
     left_out = background.weight(np.flatnonzero(missing))
     if not moves.steps:
-        return _without_values(engine, moves, left_out)
+        return _without_values(engine, moves, left_out), ()
     moved, weights = _differences(engine, moves), moves.weights
     differences: Differences = LocalDifferences(moves.steps[0], moved)
     if len(moves.steps) > 1:
@@ -209,9 +210,9 @@ def _accumulated(
         background.case_weights(differences.point_weights(weights)),
     )
     if not resampling.repeat_count:
-        return curve
+        return curve, ()
     units = moves.units.take(moves.known)
-    return with_intervals(differences, curve, weights, units, resampling, seed)
+    return with_intervals(differences, curve, weights, units, resampling, seed, engine.output_names)
 
 
 def _differences(engine: Effects, moves: Moves) -> Matrix:

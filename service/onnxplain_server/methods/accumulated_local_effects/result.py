@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.model import Note
-from onnxplain_server.methods.resampling import Band
+from onnxplain_server.methods.resampling import Band, Conclusion
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +61,8 @@ class Result:
     group_column : str
         Empty if rows are not grouped.
     notes : tuple of Note
+    conclusions : tuple of Conclusion
+        Slopes, and whether replicates agree.
     """
 
     output_names: tuple[str, ...]
@@ -69,3 +71,4 @@ class Result:
     samples: dict[str, Array]
     group_column: str = ""
     notes: tuple[Note, ...] = ()
+    conclusions: tuple[Conclusion, ...] = ()

@@ -1,6 +1,7 @@
 """Resampling: bootstrap and jackknife standard errors and intervals, by reweighting rows.
 
-Reading order: `units` (rows, or clusters of them), `replicates`, `spread`, `bands`.
+Reading order: `units` (rows, or clusters of them), `replicates`, `spread`, `bands`,
+`stability`.
 Arrays in, arrays out.
 
 Units are assumed to be independent. Where rows come in clusters (several of one patient,
@@ -27,6 +28,14 @@ from onnxplain_server.methods.resampling.spread import (
     spread,
     t_quantile,
 )
+from onnxplain_server.methods.resampling.stability import (
+    Conclusion,
+    Sizes,
+    ranks,
+    slope_weights,
+    slopes,
+    strongest,
+)
 from onnxplain_server.methods.resampling.units import (
     Clusters,
     Units,
@@ -38,11 +47,13 @@ __all__ = [
     "MIN_ROWS",
     "Band",
     "Clusters",
+    "Conclusion",
     "Deviations",
     "ReplicateSpread",
     "Replicates",
     "Resampling",
     "Scheme",
+    "Sizes",
     "Units",
     "allow_for_chance",
     "bootstrap",
@@ -52,8 +63,12 @@ __all__ = [
     "effective_row_count",
     "few_rows_notes",
     "mean_square_interval",
+    "ranks",
     "read_clusters",
     "replicate",
+    "slope_weights",
+    "slopes",
     "spread",
+    "strongest",
     "t_quantile",
 ]

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Matrix
+from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.row_draws import draw
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.grids import rows_near
 from onnxplain_server.methods.partial_dependence import (
     GroupDifference,
     Options,
@@ -27,11 +28,14 @@ from onnxplain_server.methods.partial_dependence import (
     averaged,
 )
 from onnxplain_server.methods.resampling import (
+    Conclusion,
     Deviations,
     Resampling,
     Units,
     bootstrap_counts,
     few_rows_notes,
+    slope_weights,
+    slopes,
 )
 
 SAMPLED_UNITS, _FEWEST_CLUSTERS, _SAMPLED_ROWS = 500, 200, 1_000
@@ -108,10 +112,11 @@ def compute(  # noqa: PLR0917 - as without bands, and what replicates depend on
     pairs = zip(groups, drawn, strict=True)
     replicated = [_Replicated(effects, whole, own, resampling, seed) for whole, own in pairs]
     spreads = []
-    for names, grid in zip(options.features, points, strict=True):
+    for names, grid, is_stepped in zip(options.features, points, options.are_stepped, strict=True):
         positions = [features.index(name) for name in names]
         cast = [features.cast(j, values) for j, values in zip(positions, grid, strict=True)]
-        spreads.append(_EntrySpread.of(replicated, positions, cast))
+        along = [_along(group, names, grid, is_stepped=is_stepped) for group in groups]
+        spreads.append(_EntrySpread.of(replicated, positions, cast, along))
     if plain is None:
         averages = [[entry.values[g] for entry in spreads] for g in range(len(groups))]
         plain = averaged(
@@ -121,6 +126,16 @@ def compute(  # noqa: PLR0917 - as without bands, and what replicates depend on
     lightest = min(groups, key=lambda g: g.units.effective_count(g.rows.weights))
     notes = few_rows_notes(resampling, lightest.rows.weights, lightest.units)
     return _with_bands(plain, spreads, counts, resampling.confidence_level, notes)
+
+
+def _along(
+    group: ResampledRows, names: tuple[str, ...], grid: tuple[Array, ...], *, is_stepped: bool
+) -> Vector:
+    """Return what each point adds to the slope of a curve: nothing where there is none."""
+    found = None
+    if len(names) == 1:
+        found = slope_weights(grid[0], rows_near(group.rows, names, grid, is_stepped=is_stepped))
+    return np.zeros(len(grid[0])) if found is None else found
 
 
 class _Replicated:
@@ -186,18 +201,28 @@ class _EntrySpread:
     own : tuple of Deviations
     differences : tuple of Deviations
         Of each group but the first one, less the first one.
+    slopes : tuple of (n_replicates, n_outputs)
+        Deviations of the slopes of the curves.
+    along : sequence of (n_points,)
+        What each point adds to a slope.
     """
 
     values: tuple[Matrix, ...]
     own: tuple[Deviations, ...]
     differences: tuple[Deviations, ...]
+    slopes: tuple[Matrix, ...]
+    along: Sequence[Vector]
 
     @classmethod
     def of(
-        cls, groups: Sequence[_Replicated], positions: Sequence[int], points: Sequence[Array]
+        cls,
+        groups: Sequence[_Replicated],
+        positions: Sequence[int],
+        points: Sequence[Array],
+        along: Sequence[Vector],
     ) -> _EntrySpread:
         """Compute it, some points after others."""
-        size, parts = min(group.points_at_once() for group in groups), []
+        size, parts, slopes = min(group.points_at_once() for group in groups), [], []
         own = tuple(Deviations() for _ in groups)
         differences = tuple(Deviations() for _ in groups[1:])
         for start in range(0, len(points[0]), size):
@@ -209,7 +234,13 @@ class _EntrySpread:
             for each, (deviations, _) in zip(differences, found[1:], strict=True):
                 each.add(deviations - found[0][0], magnitude)
             parts.append([values for _, values in found])
-        return cls(tuple(map(np.concatenate, zip(*parts, strict=True))), own, differences)
+            slopes.append([
+                np.einsum("p,rpk->rk", each[start : start + size], deviations)
+                for each, (deviations, _) in zip(along, found, strict=True)
+            ])  # fmt: skip
+        whole = tuple(map(np.concatenate, zip(*parts, strict=True)))
+        total: tuple[Matrix, ...] = tuple(map(sum, zip(*slopes, strict=True)))  # type: ignore[arg-type] # of arrays
+        return cls(whole, own, differences, total, along)
 
 
 def _with_bands(
@@ -222,20 +253,26 @@ def _with_bands(
     """Put bands around the curves, which are in the order of entries, then groups."""
     curves: list[PartialDependenceCurve] = []
     differences: list[GroupDifference] = []
+    conclusions: list[Conclusion] = []
     for place, entry in enumerate(spreads):
         own = plain.curves[place * len(counts) : (place + 1) * len(counts)]
         for curve, deviations, count in zip(own, entry.own, counts, strict=True):
             curves.append(replace(curve, band=deviations.band(curve.values, level, count)))
+        for curve, along, around in zip(own, entry.along, entry.slopes, strict=True):
+            slope = along @ curve.values
+            names = curve.features, curve.group, plain.output_names
+            conclusions += slopes(*names, slope, slope + around)
         pairs = zip(own[1:], entry.differences, counts[1:], strict=True)
         for curve, deviations, count in pairs:
             values = curve.values - own[0].values
             band = deviations.band(values, level, min(count, counts[0]))
-            names = curve.features, curve.group, own[0].group
-            differences.append(GroupDifference(*names, curve.grid, values, band))
+            of = curve.features, curve.group, own[0].group
+            differences.append(GroupDifference(*of, curve.grid, values, band))
     return replace(
         plain,
         curves=tuple(curves),
         differences=tuple(differences),
+        conclusions=tuple(conclusions),
         confidence_level=level,
         notes=(*plain.notes, *notes),
     )

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from onnxplain.columns import Values, feature_columns, from_column, stack
 from onnxplain.results.plots import Plot
-from onnxplain.results.provenance import RowsUsed
+from onnxplain.results.provenance import Conclusion, RowsUsed
 from onnxplain.results.reading import read
 from onnxplain.results.tabular import (
     BAND_COLUMNS,
@@ -134,6 +134,8 @@ class AccumulatedLocalEffectsResult(Tabular):
         The rows of the table that the numbers are computed on.
     message : AccumulatedLocalEffectsResult
         As the server sent it.
+    conclusions : tuple of Conclusion
+        What also holds in the replicates of the rows; empty without these.
 
     Examples
     --------
@@ -149,6 +151,7 @@ class AccumulatedLocalEffectsResult(Tabular):
     options: AccumulatedLocalEffectsOptions
     rows: RowsUsed | None
     message: accumulated_local_effects_pb2.AccumulatedLocalEffectsResult = field(repr=False)
+    conclusions: tuple[Conclusion, ...] = ()
 
     @classmethod
     def from_message(
