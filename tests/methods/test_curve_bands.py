@@ -139,7 +139,7 @@ def test_a_point_without_spread_has_a_band_without_width() -> None:
     values = np.array([[1.0], [5.0]])
 
     found = Deviations()
-    found.add(deviations, 5.0)
+    found.add(deviations, np.array([5.0]))
     band = found.band(values, 0.9, 200)
 
     assert band.simultaneous_lower[1] == band.simultaneous_upper[1] == 5
@@ -151,7 +151,7 @@ def test_independent_points_need_the_quantile_of_their_largest_deviation() -> No
     random, points = np.random.default_rng(1), 20
     found = Deviations()
     for part in np.split(random.normal(size=(20_000, points, 1)), 4, axis=1):
-        found.add(part, 1.0)
+        found.add(part, np.ones(1))
     band = found.band(np.zeros((points, 1)), 0.9, 1e9)
 
     reach = band.simultaneous_upper / band.standard_errors
@@ -161,7 +161,7 @@ def test_independent_points_need_the_quantile_of_their_largest_deviation() -> No
 
 def test_below_two_replicates_nothing_is_known() -> None:
     found = Deviations()
-    found.add(np.array([[[0.0]], [[np.nan]]]), 1.0)
+    found.add(np.array([[[0.0]], [[np.nan]]]), np.ones(1))
 
     band = found.band(np.ones((1, 1)), 0.9, 100)
 

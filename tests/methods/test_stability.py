@@ -1,4 +1,4 @@
-"""Conclusions that hold in replicates: ranks with intervals, the strongest pair, signs of slopes."""
+"""Conclusions that hold in replicates: ranks with intervals, strongest pairs, signs of slopes."""
 
 from __future__ import annotations
 

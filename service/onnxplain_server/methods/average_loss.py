@@ -190,7 +190,7 @@ def with_intervals(
         replicates = _replicates(options.comparison, values, counts * rows.weights[own], part)
         deviations = Deviations()
         around = replicates - np.nanmean(replicates, axis=0)
-        deviations.add(around[:, None], float(np.nanmax(np.abs(replicates), initial=0.0)))
+        deviations.add(around[:, None], np.nanmax(np.abs(replicates), axis=0, initial=0.0))
         count = units.effective_count(rows.weights[own])
         band = deviations.band(loss.values[None], resampling.confidence_level, count)
         losses.append(replace(loss, standard_errors=band.standard_errors[0], band=band))

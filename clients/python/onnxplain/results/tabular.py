@@ -30,6 +30,7 @@ _Result = TypeVar("_Result")
 
 _OPTIONAL = (
     "standard_error", "lower", "upper", "bias", "p_value", "numerator_error",
+    "simultaneous_lower", "simultaneous_upper",
     "feature_1", "feature_2", "feature_3", "group_1", "group_2",
 )  # fmt: skip
 """Columns that are empty unless rows were resampled, permuted or interpolated; of features that act

@@ -115,7 +115,7 @@ def with_intervals(  # noqa: PLR0917 - all that replicates depend on
             own = differences.means(replica)
             found.append(differences.accumulate(np.where(np.isnan(own), usual, own), replica))
     replicates, deviations = np.array(found).reshape(-1, *curve.values.shape), Deviations()
-    scale = float(np.abs(curve.values).max())
+    scale = np.abs([curve.mean_predictions, *curve.values]).max(axis=0)
     deviations.add(replicates - replicates.mean(axis=0), scale)
     band = deviations.band(
         curve.values, resampling.confidence_level, units.effective_count(weights)

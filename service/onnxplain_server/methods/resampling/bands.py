@@ -20,7 +20,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Matrix
+from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.methods.resampling.spread import t_quantile
 
 _ROUNDING = 1e-12
@@ -54,15 +54,15 @@ class Deviations:
         self._errors: list[Matrix] = []
         self._largest: Matrix | None = None
 
-    def add(self, deviations: Array, magnitude: float) -> None:
+    def add(self, deviations: Array, magnitude: Vector) -> None:
         """Add the next points.
 
         Parameters
         ----------
         deviations : (n_replicates, n_points, n_outputs)
             NaN throughout a replicate that has no rows.
-        magnitude : float
-            Largest absolute value, in whose roundings nothing is seen.
+        magnitude : (n_outputs,)
+            Largest absolute value of each output, in whose roundings nothing is seen.
         """
         known = deviations[~np.isnan(deviations).any(axis=(1, 2))]
         if len(known) < 2:

@@ -95,7 +95,7 @@ def ranks(sizes: Sizes, level: float, unit_count: float) -> Iterator[Conclusion]
             rank = int((values > values[at]).sum()) + 1
             same = (replicates > replicates[:, [at]]).sum(axis=1) + 1 == rank
             differences = Deviations()
-            differences.add((around - around[:, [at]])[:, :, None], float(values.max()))
+            differences.add((around - around[:, [at]])[:, :, None], values.max(keepdims=True))
             band = differences.band((values - values[at])[:, None], level, unit_count)
             yield Conclusion(
                 "RANK",

@@ -228,7 +228,7 @@ class _EntrySpread:
         for start in range(0, len(points[0]), size):
             some = [values[start : start + size] for values in points]
             found = [group.deviations(positions, some) for group in groups]
-            magnitude = max(float(np.abs(values).max()) for _, values in found)
+            magnitude = np.max([np.abs(values).max(axis=0) for _, values in found], axis=0)
             for each, (deviations, _) in zip(own, found, strict=True):
                 each.add(deviations, magnitude)
             for each, (deviations, _) in zip(differences, found[1:], strict=True):
