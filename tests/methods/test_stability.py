@@ -48,7 +48,7 @@ def test_intervals_of_ranks_hold_the_true_ranks() -> None:
 
 
 def test_equal_effects_share_a_rank_and_unknown_ones_have_none() -> None:
-    values = np.array([[2.0], [2.0], [np.nan]])
+    values = np.array([[2.0], [2.0 + 1e-15], [np.nan]])
     found = list(ranks(Sizes(NAMES, values, np.repeat(values[None], 5, axis=0), ("y",)), 0.9, 9))
 
     assert [(one.features[0], one.rank, one.is_stable) for one in found] == [
@@ -75,8 +75,15 @@ def test_a_slope_is_that_of_the_weighted_line_through_the_points() -> None:
 
     assert found is not None
     expected = np.polynomial.polynomial.polyfit(points, values, 1, w=np.sqrt(weights))[1]
-    assert found @ values == pytest.approx(expected)
-    (rising,) = slopes(("a",), "", ("y",), np.array([2.0]), np.array([[1.0], [3.0], [-1.0], [2.0]]))
+    spread = np.sqrt(np.cov(points, aweights=weights, ddof=0))
+    assert found @ values == pytest.approx(expected * spread)
+
+
+def test_a_slope_has_the_sign_of_most_replicates_and_a_rounding_has_none() -> None:
+    drawn, of = np.array([[1.0], [3.0], [-1.0], [2.0]]), (("a",), "", ("y",))
+
+    (rising,) = slopes(*of, np.array([2.0]), drawn, np.array([5.0]))
+    assert list(slopes(*of, np.array([2e-15]), drawn, np.array([5.0]))) == []
     assert (rising.sign, rising.replicate_share, rising.is_stable) == (1, 0.75, False)
 
 

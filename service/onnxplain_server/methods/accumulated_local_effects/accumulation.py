@@ -120,15 +120,18 @@ def with_intervals(  # noqa: PLR0917 - all that replicates depend on
     band = deviations.band(
         curve.values, resampling.confidence_level, units.effective_count(weights)
     )
-    return replace(curve, band=band), _slopes(differences, curve, weights, replicates, output_names)
+    return replace(curve, band=band), _slopes(
+        differences, curve, weights, replicates, output_names, scale
+    )
 
 
-def _slopes(
+def _slopes(  # noqa: PLR0917 - a curve, and its replicates
     differences: Differences,
     curve: AccumulatedLocalEffect,
     weights: Vector,
     replicates: Array,
     output_names: tuple[str, ...],
+    magnitude: Vector,
 ) -> tuple[Conclusion, ...]:
     """Tell whether a curve rises or falls on the whole, and in how many replicates."""
     if len(curve.features) > 1:
@@ -137,4 +140,5 @@ def _slopes(
     if along is None:
         return ()
     found = np.einsum("p,rpk->rk", along, replicates)
-    return tuple(slopes(curve.features, curve.group, output_names, along @ curve.values, found))
+    of = curve.features, curve.group, output_names
+    return tuple(slopes(*of, along @ curve.values, found, magnitude))

@@ -21,6 +21,8 @@ from onnxplain_server.methods.resampling.bands import Deviations
 
 STABLE_SHARE = 0.95
 """Share of replicates from which a conclusion is stable."""
+_TIE = 1e-9
+"""Differences up to this share of the largest number are roundings of numbers that tie."""
 _MOST_RANKS = 50
 """Features of an output that have ranks, the largest first: each is compared with all."""
 
@@ -90,10 +92,10 @@ def ranks(sizes: Sizes, level: float, unit_count: float) -> Iterator[Conclusion]
         See `Deviations.band`.
     """
     for output, values, replicates, features in sizes.by_output():
-        around = replicates - replicates.mean(axis=0)
+        around, tie = replicates - replicates.mean(axis=0), _TIE * values.max()
         for at in np.argsort(-values, kind="stable")[:_MOST_RANKS].tolist():
-            rank = int((values > values[at]).sum()) + 1
-            same = (replicates > replicates[:, [at]]).sum(axis=1) + 1 == rank
+            rank = int((values > values[at] + tie).sum()) + 1
+            same = (replicates > replicates[:, [at]] + tie).sum(axis=1) + 1 == rank
             differences = Deviations()
             differences.add((around - around[:, [at]])[:, :, None], values.max(keepdims=True))
             band = differences.band((values - values[at])[:, None], level, unit_count)
@@ -111,16 +113,18 @@ def ranks(sizes: Sizes, level: float, unit_count: float) -> Iterator[Conclusion]
 def strongest(sizes: Sizes) -> Iterator[Conclusion]:
     """Yield the strongest pair of each output."""
     for output, values, replicates, features in sizes.by_output():
-        at = int(np.argmax(values))
+        tie = _TIE * values.max()
+        at = int(np.argmax(values >= values.max() - tie))
         others = np.delete(replicates, at, axis=1).max(axis=1, initial=-np.inf)
-        share = float((replicates[:, at] > others).mean())
+        share = float((replicates[:, at] > others + tie).mean())
         yield Conclusion("STRONGEST_PAIR", features[at], output, share)
 
 
 def slope_weights(points: Array, row_weights: Vector) -> Vector | None:
-    """Return what each point adds to the slope of the line through a curve: (n_points,).
+    """Return what each point adds to the rise of the line through a curve: (n_points,).
 
-    None of texts, and of fewer than two points with rows.
+    That is the rise over a standard deviation of the points. None of texts, and of fewer than two
+    points with rows.
     """
     if points.dtype == object:
         return None
@@ -131,20 +135,33 @@ def slope_weights(points: Array, row_weights: Vector) -> Vector | None:
     apart = places - np.average(places, weights=weights)
     spread = float(weights @ apart**2)
     # Where squares of the points are beyond float64, or their distances below it, no slope is told.
-    return weights * apart / spread if 0 < spread < np.inf else None
+    if not 0 < spread < np.inf:
+        return None
+    rise: Vector = weights * apart / np.sqrt(spread * weights.sum())
+    return rise
 
 
-def slopes(
+def slopes(  # noqa: PLR0917 - a curve, and its replicates
     features: tuple[str, ...],
     group: str,
     output_names: Sequence[str],
     values: Vector,
     replicates: Matrix,
+    magnitude: Vector,
 ) -> Iterator[Conclusion]:
-    """Yield the signs of the slopes of a curve, (n_outputs,), with their replicates."""
+    """Yield the signs of the slopes of a curve, with their replicates.
+
+    Parameters
+    ----------
+    values : (n_outputs,)
+        As of `slope_weights`.
+    replicates : (n_replicates, n_outputs)
+    magnitude : (n_outputs,)
+        Largest absolute value of the curve: a slope that is a rounding beside it has no sign.
+    """
     known = replicates[np.isfinite(replicates).all(axis=1)]
     for k, output in enumerate(output_names):
-        if len(known) > 1 and np.isfinite(values[k]) and values[k] != 0:
+        if len(known) > 1 and abs(values[k]) > _TIE * magnitude[k]:
             sign = int(np.sign(values[k]))
             share = float((np.sign(known[:, k]) == sign).mean())
             yield Conclusion("SLOPE", features, output, share, group=group, sign=sign)

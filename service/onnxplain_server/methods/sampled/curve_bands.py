@@ -261,7 +261,8 @@ def _with_bands(
         for curve, along, around in zip(own, entry.along, entry.slopes, strict=True):
             slope = along @ curve.values
             names = curve.features, curve.group, plain.output_names
-            conclusions += slopes(*names, slope, slope + around)
+            largest = np.abs(curve.values).max(axis=0)
+            conclusions += slopes(*names, slope, slope + around, largest)
         pairs = zip(own[1:], entry.differences, counts[1:], strict=True)
         for curve, deviations, count in pairs:
             values = curve.values - own[0].values
