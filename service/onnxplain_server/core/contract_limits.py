@@ -258,6 +258,7 @@ class PartialDependenceOptions:
     trim_upper = Limits(default=0.99, min=0.0, max=1.0, exclusive_min=True)
     group_count = Limits(default=4, min=1, max=100)
     include_missing = Limits(default=False)
+    max_outside_share = Limits(default=1.0, min=0.0, max=1.0)
     repeat_count = Limits(default=0, min=10, max=10_000, zero_is_off=True)
     confidence_level = Limits(default=0.95, min=0.5, max=0.999)
 

@@ -56,6 +56,13 @@ class PartialDependenceCurve(Tabular):
     standard_errors, simultaneous_lower, simultaneous_upper : (n_points, n_outputs)
         Standard errors of the values, and ends of the band that holds all values of an output at
         once; (0, n_outputs) without replicates.
+    outside_shares : (n_points,)
+        Share of the rows that lie outside the table's support once they are moved to each
+        point; empty where the table has too few rows to tell.
+    outside_share : float
+        Their mean, weighted by the rows near each point; NaN where they are empty.
+    outside_partner : str
+        Feature whose values are lacking most often beside those of the points; empty without one.
     message : PartialDependenceCurve
         As the server sent it.
     """
@@ -72,6 +79,9 @@ class PartialDependenceCurve(Tabular):
     standard_errors: npt.NDArray[np.float64]
     simultaneous_lower: npt.NDArray[np.float64]
     simultaneous_upper: npt.NDArray[np.float64]
+    outside_shares: npt.NDArray[np.float64]
+    outside_share: float
+    outside_partner: str
     message: partial_dependence_pb2.PartialDependenceCurve = field(repr=False)
 
     @classmethod
@@ -84,6 +94,9 @@ class PartialDependenceCurve(Tabular):
             message,
             grid=tuple(from_column(column) for column in message.grid),
             output_names=output_names,
+            row_weights=np.array(message.row_weights),
+            outside_shares=np.array(message.outside_shares),
+            outside_share=message.outside_share if message.outside_shares else np.nan,
             message=message,
             **_by_point(message, len(output_names)),
         )

@@ -27,6 +27,8 @@ class Piece:
         Mean predictions of these rows, where they are known.
     bands : tuple of four (n_points,) arrays, or empty
         Lower and upper ends of the intervals of the values, then those of the simultaneous band.
+    outside_shares : (n_points,) or None
+        Shares of the rows outside the table's support, where they are known.
     """
 
     output: str
@@ -36,6 +38,7 @@ class Piece:
     row_weights: Vector | None = None
     near_means: Vector | None = None
     bands: tuple[Vector, ...] = ()
+    outside_shares: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,8 +97,9 @@ def views(result: Result) -> Iterator[View]:
                     curve.grid,
                     drawable(curve.values[:, column]),
                     curve.row_weights,
-                    None if curve.near_means is None else drawable(curve.near_means[:, column]),
+                    _of_output(curve.near_means, column),
                     tuple(drawable(ends[:, column]) for ends in _ends(curve)),
+                    outside_shares=curve.outside_shares,
                 )
                 for output, column in zip(outputs, columns, strict=True)
                 for group, curve in zip(groups, shown, strict=True)
@@ -114,6 +118,10 @@ def _ends(curve: PartialDependenceCurve) -> tuple[Matrix, ...]:
         return ()
     band = curve.band
     return band.lower, band.upper, band.simultaneous_lower, band.simultaneous_upper
+
+
+def _of_output(numbers: Matrix | None, column: int) -> Vector | None:
+    return None if numbers is None else drawable(numbers[:, column])
 
 
 def _requests(curves: Iterable[PartialDependenceCurve]) -> list[list[PartialDependenceCurve]]:
