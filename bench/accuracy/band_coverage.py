@@ -28,6 +28,7 @@ from onnxplain_server.language import ColumnValues, parse
 from onnxplain_server.methods import accumulated_local_effects as ale
 from onnxplain_server.methods import firm, interactions
 from onnxplain_server.methods import partial_dependence as pd
+from onnxplain_server.methods.firm.result import FirmImportance
 from onnxplain_server.methods.resampling import Band, Resampling, Units
 from onnxplain_server.methods.sampled import curve_bands
 from onnxplain_server.methods.sampled.curve_bands import ResampledRows
@@ -174,7 +175,7 @@ def scored(rows: Matrix, keys: Units, seed: int) -> Held:
     return Held(float(found.spread.lower[0] <= truth <= found.spread.upper[0]), np.nan)
 
 
-def measured(rows: Matrix, keys: Units, seed: int, resampling: Resampling) -> firm.FirmImportance:
+def measured(rows: Matrix, keys: Units, seed: int, resampling: Resampling) -> FirmImportance:
     columns = ColumnValues(dict(zip(FEATURES, rows.T, strict=True)))
     scores = np.asarray(_WAVES(*rows.T))[:, None]
     sheet = firm.ScoredRows(columns, np.ones(len(rows)), scores, ("y",), keys)
@@ -326,7 +327,8 @@ def houses_of(rows: Matrix) -> Background:
 
 def curves(engine: Effects, rows: Background, *, has_bands: bool, is_predicting: bool) -> pd.Result:
     options = pd.resolve(pd.Options(resampling=_RESAMPLING), COLUMNS, "")
-    points = [(np.linspace(*np.quantile(column, [0.01, 0.99]), 49),) for column in rows.columns]
+    ends = [np.quantile(column, [0.01, 0.99]).tolist() for column in rows.columns]
+    points = [(np.linspace(low, high, 49),) for low, high in ends]
     is_plain = not has_bands or not is_predicting
     groups = [pd.RowGroup("", rows)]
     plain = pd.compute(engine, options, points, groups) if is_plain else None

@@ -326,7 +326,7 @@ def test_standard_errors_are_the_spread_over_tables(make) -> None:
     curves = [effect(make, lambda b, c: b * c, table(seed), "c", **given) for seed in range(60)]
 
     spread = np.std([curve.values for curve in curves], axis=0)
-    told = np.mean(np.array([curve.band.standard_errors for curve in curves]), axis=0)
+    told = np.mean([curve.band.standard_errors for curve in curves if curve.band], axis=0)
     assert told == pytest.approx(spread, rel=0.2)
 
 

@@ -97,6 +97,4 @@ def test_a_slope_has_the_sign_of_most_replicates_and_a_rounding_has_none() -> No
     ids=["texts", "one number", "rows at one point"],
 )
 def test_no_line_goes_through_texts_or_a_single_point(points, weights) -> None:
-    assert (
-        slope_weights(points, weights) is None or np.isfinite(slope_weights(points, weights)).all()
-    )
+    assert slope_weights(points, weights) is None

@@ -22,6 +22,7 @@ from onnxplain_server.plots.elements.labels import identifiers, shorten
 from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import is_flat, spell_on_scale, spell_whole
 from onnxplain_server.plots.elements.selection import Piece, View, views
+from onnxplain_server.plots.elements.under_curves import band_remarks
 
 _MAX_POINTS, _MAX_CATEGORIES, _MAX_CELLS = 400, 40, 50
 _MAX_PANELS = 12
@@ -84,7 +85,7 @@ def _curve(view: View, result: Result) -> Plot:
     body = curves.draw(axis, series, legend, f"Accumulated effect{only}", sample)
     title = _title(view, shorten(axis.title))
     remarks = [_finding(view, (axis,)), *view.remarks, *left_out, *_rows_left_out(view, result)]
-    remarks += curves.band_remarks(series, result.confidence_level)
+    remarks += band_remarks([one.bands for one in series], result.confidence_level)
     remarks += curves.mark_remarks(axis, series, NO_MARKS, sample)
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     return finish(f"effect-{feature}", title, remarks, description, body)

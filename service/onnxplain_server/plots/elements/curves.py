@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -31,7 +30,13 @@ from onnxplain_server.plots.elements.style import (
     Spec,
     ordered_colours,
 )
-from onnxplain_server.plots.elements.under_curves import bands, fading_lines, joining, rug
+from onnxplain_server.plots.elements.under_curves import (
+    bands,
+    ends_of,
+    fading_lines,
+    joining,
+    rug,
+)
 
 _ROW_STEP = 24
 _PALE: Spec = {
@@ -44,7 +49,6 @@ _COUNT: Spec = {
     "color": "#5f6368",
     "tooltip": None,
 }
-_END_FIELDS = ("low", "high", "wide_low", "wide_high")
 _CROWDED = 60  # points of a line, above which they are drawn small
 
 
@@ -159,16 +163,6 @@ def mark_remarks(axis: Axis, series: Sequence[Series], marks: Marks, sample: Arr
     return [text[0].upper() + text[1:]] if text else []
 
 
-def band_remarks(series: Sequence[Series], level: float) -> list[str]:
-    """Return one remark on what bands mean; none without any."""
-    if not any(np.isfinite(ends).any() for one in series for ends in one.bands):
-        return []
-    percent = f"{100 * level:.3g} %"
-    whole = "it" if len(series) == 1 else "each"
-    remark = f"Dark band: {percent} interval of each point by itself; pale: of {whole} as a whole"
-    return [f"{remark}, over replicates of the rows"]
-
-
 def value_channel(values: Vector, legend: Legend, title: str) -> Spec:
     """Return scale and axis of the values."""
     if len(legend.panels) > 1:
@@ -204,25 +198,17 @@ def _rows(axis: Axis, series: Sequence[Series], legend: Legend) -> list[Spec]:
     for one in series:
         place = {"series": one.label} if len(legend.labels) > 1 else {}
         place |= {"panel": one.panel} if len(legend.panels) > 1 else {}
-        near = zip(_near(axis, one, counted=len(series) == 1), _ends(one), strict=True)
+        near = zip(
+            _near(axis, one, counted=len(series) == 1),
+            ends_of(one.bands, len(one.points)),
+            strict=True,
+        )
         for point, value, (own, ends) in zip(one.points, one.values, near, strict=True):
             if axis.holds(point) and np.isfinite(value):
                 at = {"x": axis.position(point), "point": axis.text(point)}
                 missing = {"missing": True} if is_missing(point) else {}
                 rows.append({**at, "value": data_number(value), **place, **missing, **own, **ends})
     return rows
-
-
-def _ends(series: Series) -> list[Spec]:
-    """Return the ends of the interval and of the simultaneous band at each value."""
-    if not series.bands:
-        return [{}] * len(series.points)
-    return [
-        dict(zip(_END_FIELDS, map(data_number, ends), strict=True))
-        if all(map(math.isfinite, ends))
-        else {}
-        for ends in zip(*(numbers.tolist() for numbers in series.bands), strict=True)
-    ]
 
 
 def _near(axis: Axis, series: Series, *, counted: bool) -> list[Spec]:

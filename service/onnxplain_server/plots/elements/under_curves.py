@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 
-from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.plots.axes.layout import Axis, Categories
 from onnxplain_server.plots.axes.number_line import NumberLine
 from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import PANEL_HEIGHT, PLAIN_COLOUR, PLOT_HEIGHT, Spec
 
 _MAX_TICKS = 300
+_END_FIELDS = ("low", "high", "wide_low", "wide_high")
 _OPACITIES = {"wide_low": ("wide_high", 0.12), "low": ("high", 0.2)}
 """Lower and upper ends of bands, and how dark they are: the narrower one lies on the wider one."""
 
@@ -35,6 +39,28 @@ def rug(axis: NumberLine, sample: Array, in_panel: bool) -> list[Spec]:
     ]
 
 
+def ends_of(bands: Sequence[Vector], count: int) -> list[Spec]:
+    """Return the ends of the interval and of the simultaneous band at each of so many points."""
+    if not bands:
+        return [{}] * count
+    return [
+        dict(zip(_END_FIELDS, map(data_number, ends), strict=True))
+        if all(map(math.isfinite, ends))
+        else {}
+        for ends in zip(*(numbers.tolist() for numbers in bands), strict=True)
+    ]
+
+
+def band_remarks(bands_of_series: Sequence[Sequence[Vector]], level: float) -> list[str]:
+    """Return one remark on what bands mean; none without any."""
+    if not any(np.isfinite(ends).any() for bands in bands_of_series for ends in bands):
+        return []
+    percent = f"{100 * level:.3g} %"
+    whole = "it" if len(bands_of_series) == 1 else "each"
+    remark = f"Dark band: {percent} interval of each point by itself; pale: of {whole} as a whole"
+    return [f"{remark}, over replicates of the rows"]
+
+
 def bands(axis: Axis, value: Spec, encoding: Spec) -> list[Spec]:
     """Draw the intervals of values: bands along a line, bars beside each category.
 
@@ -56,7 +82,7 @@ def _band(  # noqa: PLR0917 - a band has all of these
         mark |= {"type": "bar", "height": 8}
         places = {"y": {"field": "x", **axis.channel()}, "x": low, "x2": high}
     else:
-        mark |= {"type": "area"} | ({"interpolate": "step-after"} if axis.is_stepped else {})
+        mark |= {"type": "area", **joining(axis)}
         known += " && !datum.missing"
         x = {"field": "x", **axis.channel(to_edges=False)}
         places = {"x": x, "y": low, "y2": high}
