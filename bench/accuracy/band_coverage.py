@@ -29,7 +29,7 @@ from onnxplain_server.methods import accumulated_local_effects as ale
 from onnxplain_server.methods import firm, interactions
 from onnxplain_server.methods import partial_dependence as pd
 from onnxplain_server.methods.firm.result import FirmImportance
-from onnxplain_server.methods.resampling import Band, Resampling, Units
+from onnxplain_server.methods.resampling import Band, Resampling, RowUnits
 from onnxplain_server.methods.sampled import curve_bands
 from onnxplain_server.methods.sampled.curve_bands import ResampledRows
 
@@ -100,7 +100,7 @@ def grid_of(names: tuple[str, ...]) -> list[Vector]:
 
 
 def curve(
-    rows: Matrix, keys: Units, seed: int, names: tuple[str, ...] = ("a",),
+    rows: Matrix, keys: RowUnits, seed: int, names: tuple[str, ...] = ("a",),
     function: str = "waves", *, is_sampled: bool = False,
 ) -> Held:  # fmt: skip
     """Partial dependence, from curves of all rows or of some."""
@@ -116,7 +116,7 @@ def curve(
     return held(found.band, true_curve(names, function))
 
 
-def difference(rows: Matrix, keys: Units, seed: int) -> Held:
+def difference(rows: Matrix, keys: RowUnits, seed: int) -> Held:
     """Rows with positive c less the others: of this group, the mean of c is known."""
     engine = effects(_WAVES, rows)
     parts = [np.flatnonzero(rows[:, 2] <= 0), np.flatnonzero(rows[:, 2] > 0)]
@@ -145,7 +145,7 @@ def stepped(rows: Matrix) -> Matrix:
     return np.column_stack([few, 0.6 * rows[:, 0] + 0.8 * rows[:, 1], rows[:, 2]])
 
 
-def accumulated(rows: Matrix, keys: Units, seed: int) -> Held:
+def accumulated(rows: Matrix, keys: RowUnits, seed: int) -> Held:
     """Accumulated local effects along a feature of few values."""
     found = accumulate(stepped(rows), keys, seed, _RESAMPLING)
     assert found.band is not None  # noqa: S101 - it has replicates
@@ -153,7 +153,7 @@ def accumulated(rows: Matrix, keys: Units, seed: int) -> Held:
 
 
 def accumulate(
-    rows: Matrix, keys: Units, seed: int, resampling: Resampling
+    rows: Matrix, keys: RowUnits, seed: int, resampling: Resampling
 ) -> ale.AccumulatedLocalEffect:
     engine = effects(_WAVES, rows)
     options = ale.Options((("a",),), resampling=resampling)
@@ -164,10 +164,10 @@ def accumulate(
 @cache
 def true_effect() -> Matrix:
     rows = stepped(even(1 << 17))
-    return accumulate(rows, Units(np.arange(len(rows))), 0, Resampling()).values
+    return accumulate(rows, RowUnits(np.arange(len(rows))), 0, Resampling()).values
 
 
-def scored(rows: Matrix, keys: Units, seed: int) -> Held:
+def scored(rows: Matrix, keys: RowUnits, seed: int) -> Held:
     """FIRM of a feature with two values."""
     found = measured(rows, keys, seed, _RESAMPLING)
     assert found.spread is not None  # noqa: S101 - it has replicates
@@ -175,7 +175,7 @@ def scored(rows: Matrix, keys: Units, seed: int) -> Held:
     return Held(float(found.spread.lower[0] <= truth <= found.spread.upper[0]), np.nan)
 
 
-def measured(rows: Matrix, keys: Units, seed: int, resampling: Resampling) -> FirmImportance:
+def measured(rows: Matrix, keys: RowUnits, seed: int, resampling: Resampling) -> FirmImportance:
     columns = ColumnValues(dict(zip(FEATURES, rows.T, strict=True)))
     scores = np.asarray(_WAVES(*rows.T))[:, None]
     sheet = firm.ScoredRows(columns, np.ones(len(rows)), scores, ("y",), keys)
@@ -188,10 +188,10 @@ def measured(rows: Matrix, keys: Units, seed: int, resampling: Resampling) -> Fi
 @cache
 def true_importance() -> float:
     rows = even(1 << 17)
-    return float(measured(rows, Units(np.arange(len(rows))), 0, Resampling()).values[0])
+    return float(measured(rows, RowUnits(np.arange(len(rows))), 0, Resampling()).values[0])
 
 
-def interacting(rows: Matrix, keys: Units, seed: int) -> Held:
+def interacting(rows: Matrix, keys: RowUnits, seed: int) -> Held:
     """H² of all features."""
     found = total(rows, keys, seed, _RESAMPLING)
     assert found.spread is not None  # noqa: S101 - it has replicates
@@ -199,7 +199,9 @@ def interacting(rows: Matrix, keys: Units, seed: int) -> Held:
     return Held(float(found.spread.lower[0] <= truth <= found.spread.upper[0]), np.nan)
 
 
-def total(rows: Matrix, keys: Units, seed: int, resampling: Resampling) -> interactions.Statistic:
+def total(
+    rows: Matrix, keys: RowUnits, seed: int, resampling: Resampling
+) -> interactions.Statistic:
     engine = effects(_WAVES, rows)
     options = interactions.Options(pairwise_feature_count=0, resampling=resampling)
     resolved = interactions.resolve(options, FEATURES, "")
@@ -209,26 +211,26 @@ def total(rows: Matrix, keys: Units, seed: int, resampling: Resampling) -> inter
 @cache
 def true_total() -> float:
     rows = even(2_048)
-    found = total(rows, Units(np.arange(len(rows))), 0, Resampling())
+    found = total(rows, RowUnits(np.arange(len(rows))), 0, Resampling())
     return float(found.numerators[0] / found.denominators[0])
 
 
-Measure = Callable[[Matrix, Units, int], Held]
+Measure = Callable[[Matrix, RowUnits, int], Held]
 
 
-def surface(rows: Matrix, keys: Units, seed: int) -> Held:
+def surface(rows: Matrix, keys: RowUnits, seed: int) -> Held:
     return curve(rows, keys, seed, ("a", "b"))
 
 
-def heavy(rows: Matrix, keys: Units, seed: int) -> Held:
+def heavy(rows: Matrix, keys: RowUnits, seed: int) -> Held:
     return curve(rows, keys, seed, function="heavy")
 
 
-def probability(rows: Matrix, keys: Units, seed: int) -> Held:
+def probability(rows: Matrix, keys: RowUnits, seed: int) -> Held:
     return curve(rows, keys, seed, function="probability")
 
 
-def sampled(rows: Matrix, keys: Units, seed: int) -> Held:
+def sampled(rows: Matrix, keys: RowUnits, seed: int) -> Held:
     return curve(rows, keys, seed, is_sampled=True)
 
 
@@ -261,7 +263,7 @@ def of_rows() -> Iterator[str]:
         cells = []
         for n in counts:
             found = n in own and shares(
-                measure(rows_of(n, seed), Units(np.arange(n)), seed) for seed in range(DRAWS)
+                measure(rows_of(n, seed), RowUnits(np.arange(n)), seed) for seed in range(DRAWS)
             )
             cells += list(found or ("—", "—"))
         yield f"| {name} | {' | '.join(cells)} |"
@@ -277,7 +279,7 @@ def of_clusters() -> Iterator[str]:
             for are_clusters in (False, True):
                 keys = numbers if are_clusters else np.arange(len(rows))
                 cells[are_clusters].append(
-                    measure(rows, Units(keys, "clusters" if are_clusters else "rows"), seed)
+                    measure(rows, RowUnits(keys, "clusters" if are_clusters else "rows"), seed)
                 )
         yield f"| {name} | {' | '.join([*shares(cells[False]), *shares(cells[True])])} |"
 
@@ -335,7 +337,7 @@ def curves(engine: Effects, rows: Background, *, has_bands: bool, is_predicting:
     if not has_bands:
         assert plain is not None  # noqa: S101 - as above
         return plain
-    resampled = [ResampledRows("", rows, Units(rows.source))]
+    resampled = [ResampledRows("", rows, RowUnits(rows.source))]
     return curve_bands.compute(engine, options, points, resampled, 0, plain)
 
 

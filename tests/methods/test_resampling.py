@@ -17,8 +17,8 @@ from onnxplain_server.methods.resampling import (
     Replicates,
     ReplicateSpread,
     Resampling,
+    RowUnits,
     Scheme,
-    Units,
     effective_row_count,
     few_rows_notes,
     mean_square_interval,
@@ -37,11 +37,11 @@ def mean_of(values, weights):
 
 def replicated(resampling: Resampling, weights, seed: int = 0) -> Replicates:
     """Replicates of the first rows of a table."""
-    return replicate(resampling, weights, Units(np.arange(len(weights))), seed)
+    return replicate(resampling, weights, RowUnits(np.arange(len(weights))), seed)
 
 
 def few_rows(resampling: Resampling, count: int):
-    return few_rows_notes(resampling, np.ones(count), Units(np.arange(count)))
+    return few_rows_notes(resampling, np.ones(count), RowUnits(np.arange(count)))
 
 
 def test_bootstrap_replicates_draw_rows_with_replacement() -> None:
@@ -54,8 +54,8 @@ def test_bootstrap_replicates_draw_rows_with_replacement() -> None:
 def test_case_weights_stay_with_their_rows() -> None:
     weights, rows = np.array([1.0, 2.0, 0.5, 3.0]), np.array([4, 7, 8, 100])
 
-    drawn = replicate(BOOTSTRAP, weights, Units(rows), 3).weights
-    kept = replicate(JACKKNIFE, weights, Units(rows), 3).weights
+    drawn = replicate(BOOTSTRAP, weights, RowUnits(rows), 3).weights
+    kept = replicate(JACKKNIFE, weights, RowUnits(rows), 3).weights
 
     assert np.array_equal(drawn[-1] / weights, poisson_counts(rows, 3, [399])[0])
     assert set((kept / weights).ravel().tolist()) == {0, 1}

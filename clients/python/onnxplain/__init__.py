@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         IndividualConditionalExpectationResult,
     )
     from onnxplain.results.interactions import InteractionsResult, InteractionStatistic
-    from onnxplain.results.origins import RemoteModelReceipt, Source
+    from onnxplain.results.origins import Conclusion, RemoteModelReceipt, Source
     from onnxplain.results.partial_dependence import (
         GroupDifference,
         PartialDependenceCurve,
@@ -72,7 +72,6 @@ if TYPE_CHECKING:
     )
     from onnxplain.results.provenance import (
         ClassPairing,
-        Conclusion,
         ModelDescription,
         ModelInput,
         Receipt,
@@ -174,7 +173,7 @@ _MODULES = {
     "AverageLoss": "requests.options.average_loss",
     "AverageLossResult": "results.average_loss",
     "ClassPairing": "results.provenance",
-    "Conclusion": "results.provenance",
+    "Conclusion": "results.origins",
     "ColumnDescription": "results.table_descriptions",
     "Client": "client",
     "DifferingRow": "results.predictions",

@@ -23,7 +23,7 @@ from onnxplain_server.explain.rows.model_names import model_names
 from onnxplain_server.explain.rows.position_notes import position_notes
 from onnxplain_server.explain.weighted_table import WeightedTable, apply_weights
 from onnxplain_server.methods.groups import Group, split
-from onnxplain_server.methods.resampling import Clusters, Units, read_clusters
+from onnxplain_server.methods.resampling import Clusters, RowUnits, read_clusters
 
 _LISTED_INFINITE = 5
 _FIRST_ROWS = 1_000
@@ -112,9 +112,9 @@ class Sample:
             return None
         return read_clusters(self.table, self.cluster_column, self.rows)
 
-    def units(self, numbers: Indices) -> Units:
+    def units(self, numbers: Indices) -> RowUnits:
         """Return what replicates draw of rows, by their numbers in the table as sent."""
-        return self._clusters.of(numbers) if self._clusters else Units(numbers)
+        return self._clusters.of(numbers) if self._clusters else RowUnits(numbers)
 
     @cached_property
     def drawn(self) -> Indices:

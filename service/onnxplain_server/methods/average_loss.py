@@ -24,7 +24,7 @@ from onnxplain_server.methods.resampling import (
     Band,
     Deviations,
     Resampling,
-    Units,
+    RowUnits,
     bootstrap_counts,
     few_rows_notes,
 )
@@ -212,13 +212,13 @@ class Compared:
     actual : (n_rows, n_outputs)
     groups : sequence of Group
     beside : RowContext or None
-    units : Units
+    units : RowUnits
     """
 
     actual: Matrix
     groups: Sequence[Group]
     beside: RowContext | None
-    units: Units
+    units: RowUnits
 
 
 def _replicates(

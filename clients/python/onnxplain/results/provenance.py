@@ -116,48 +116,6 @@ class ClassPairing:
 
 
 @dataclass(frozen=True, slots=True)
-class Conclusion:
-    """Conclusion from numbers, and how often their replicates say the same.
-
-    Attributes
-    ----------
-    kind : str
-        "RANK", "STRONGEST_PAIR" or "SLOPE".
-    features : tuple of str
-        The feature, or the features together.
-    output_name : str
-    group : str
-        Empty where rows are not grouped.
-    rank, rank_lower, rank_upper : int
-        Of "RANK": place by importance, from 1, and its interval; 0 otherwise.
-    sign : int
-        Of "SLOPE": 1 where the curve rises, -1 where it falls; 0 otherwise.
-    replicate_share : float
-        Share of the replicates with the same rank, strongest pair or sign.
-    is_stable : bool
-        Whether that is 95 % or more.
-    """
-
-    kind: str
-    features: tuple[str, ...]
-    output_name: str
-    group: str
-    rank: int
-    rank_lower: int
-    rank_upper: int
-    sign: int
-    replicate_share: float
-    is_stable: bool
-
-    @classmethod
-    def from_messages(
-        cls, explanation: explanation_service_pb2.Explanation
-    ) -> tuple[Conclusion, ...]:
-        """Read those of an explanation."""
-        return tuple(read(cls, message) for message in explanation.conclusions)
-
-
-@dataclass(frozen=True, slots=True)
 class RowsUsed:
     """Rows of the table that one result is computed on.
 

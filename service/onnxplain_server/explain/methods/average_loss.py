@@ -23,7 +23,7 @@ from onnxplain_server.methods.average_loss import Compared, Options, Result
 from onnxplain_server.methods.comparison import RowContext
 from onnxplain_server.methods.groups import Group, group_ranks, grouping_of
 from onnxplain_server.methods.ranking.queries import Queries
-from onnxplain_server.methods.resampling import Units
+from onnxplain_server.methods.resampling import RowUnits
 from onnxplain_server.methods.streamed_loss import ONE_GROUP, LossPass
 from onnxplain_server.trees.streaming.passes import KeyedSums
 
@@ -114,7 +114,7 @@ def _streamed(task: Task, options: Options) -> Job[Result] | None:
     )
 
 
-def _units(task: Task, options: Options, numbers: Indices, beside: RowContext | None) -> Units:
+def _units(task: Task, options: Options, numbers: Indices, beside: RowContext | None) -> RowUnits:
     """Return what replicates draw: rows, clusters, or the queries of a ranking."""
     if not options.comparison.is_ranking or not options.resampling.repeat_count:
         return task.sample.units(numbers)
@@ -132,7 +132,7 @@ def _units(task: Task, options: Options, numbers: Indices, beside: RowContext | 
             "leave repeat_count out",
             f"{task.path}.repeat_count",
         )
-    return Units(beside.codes, "queries")
+    return RowUnits(beside.codes, "queries")
 
 
 def _ascending_groups(task: Task, options: Options, rows: Indices) -> list[Group]:

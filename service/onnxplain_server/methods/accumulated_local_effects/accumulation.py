@@ -15,7 +15,7 @@ from onnxplain_server.methods.resampling import (
     Conclusion,
     Deviations,
     Resampling,
-    Units,
+    RowUnits,
     bootstrap,
     slope_weights,
     slopes,
@@ -90,7 +90,7 @@ def with_intervals(  # noqa: PLR0917 - all that replicates depend on
     differences: Differences,
     curve: AccumulatedLocalEffect,
     weights: Vector,
-    units: Units,
+    units: RowUnits,
     resampling: Resampling,
     seed: int,
     output_names: tuple[str, ...],
@@ -103,7 +103,7 @@ def with_intervals(  # noqa: PLR0917 - all that replicates depend on
     ----------
     weights : (n,)
         Weights of the rows that have a value.
-    units : Units
+    units : RowUnits
         Of these rows.
     """
     usual, count = differences.filled(differences.means(weights)), resampling.repeat_count

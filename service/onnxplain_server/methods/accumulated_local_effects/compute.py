@@ -29,7 +29,12 @@ from onnxplain_server.methods.accumulated_local_effects.result import (
 )
 from onnxplain_server.methods.accumulated_local_effects.steps import LocalSteps, lay_steps
 from onnxplain_server.methods.accumulated_local_effects.surface import SurfaceDifferences
-from onnxplain_server.methods.resampling import Conclusion, Resampling, Units, few_rows_notes
+from onnxplain_server.methods.resampling import (
+    Conclusion,
+    Resampling,
+    RowUnits,
+    few_rows_notes,
+)
 
 _MAX_MOVED_ROWS = 1 << 16
 """Rows moved at once, which bounds memory."""
@@ -51,7 +56,7 @@ class Moves:
         Positions of those with a value of each feature.
     steps : tuple of LocalSteps
         Of each feature, over these; empty without any.
-    units : Units
+    units : RowUnits
         What replicates draw, of all rows of the group.
     """
 
@@ -60,7 +65,7 @@ class Moves:
     background: Background
     known: Indices
     steps: tuple[LocalSteps, ...]
-    units: Units
+    units: RowUnits
 
     @property
     def weights(self) -> Vector:
@@ -137,7 +142,7 @@ class Corner(NamedTuple):
 
 
 def moves(
-    options: Options, groups: Sequence[tuple[str, Background, Units]]
+    options: Options, groups: Sequence[tuple[str, Background, RowUnits]]
 ) -> Iterator[tuple[Moves, ...]]:
     """Lay the steps of each entry of `options.features`, by groups of rows with their units."""
     for names in options.features:
@@ -145,7 +150,7 @@ def moves(
 
 
 def _moves(
-    names: tuple[str, ...], group: str, rows: Background, units: Units, bin_count: int
+    names: tuple[str, ...], group: str, rows: Background, units: RowUnits, bin_count: int
 ) -> Moves:
     columns = [rows.features.columns[rows.features.index(name)] for name in names]
     known = np.flatnonzero(~np.any([is_missing(values) for values in columns], axis=0))

@@ -16,7 +16,7 @@ from onnxplain_server.methods.firm.bins import Bins
 from onnxplain_server.methods.firm.measures import Binned, Smooth
 from onnxplain_server.methods.firm.options import Estimator
 from onnxplain_server.methods.firm.weighted_scores import WeightedScores
-from onnxplain_server.methods.resampling import Units
+from onnxplain_server.methods.resampling import RowUnits
 
 _TOLERANCE = 0.25
 """Relative difference from the spread of bin means, beyond which an estimator is reported."""
@@ -109,7 +109,7 @@ def _is_pooled(bins: Bins) -> bool:
     return is_text and bool(2 * weights[-1] > weights.sum())
 
 
-def rare_notes(bounds: Sequence[BoundFeature], units: Units) -> Iterator[Note]:
+def rare_notes(bounds: Sequence[BoundFeature], units: RowUnits) -> Iterator[Note]:
     """Warn of features with two values, one of them too rare for a standard error."""
     rare = tuple(
         bound.expression.text
@@ -149,7 +149,7 @@ def _unmeasured(bound: BoundFeature, is_nan: Array, scores: WeightedScores) -> N
     return note if np.isfinite(between[is_nan]).any() else _OVERFLOW
 
 
-def rarer_count(bound: BoundFeature, units: Units) -> int:
+def rarer_count(bound: BoundFeature, units: RowUnits) -> int:
     """Count the rows of the rarest value, or the clusters that have it."""
     codes, values = bound.bins.codes.astype(np.intp), bound.bins.count
     if units.are_clusters:

@@ -28,7 +28,7 @@ from onnxplain_server.methods.firm.scaled import in_units, scaled_moments
 from onnxplain_server.methods.firm.streamed import FirmPass, FirmSums, scores_and_bins
 from onnxplain_server.methods.firm.weighted_scores import ROUNDING, Moments, WeightedScores
 from onnxplain_server.methods.resampling import (
-    Units,
+    RowUnits,
     few_rows_notes,
 )
 
@@ -47,7 +47,7 @@ class ScoredRows:
         All positive.
     scores : (n, n_outputs)
     output_names : tuple of str
-    units : Units
+    units : RowUnits
         What replicates draw.
     """
 
@@ -55,7 +55,7 @@ class ScoredRows:
     weights: Vector
     scores: Matrix
     output_names: tuple[str, ...]
-    units: Units
+    units: RowUnits
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,8 +16,8 @@ from onnxplain_server.methods.firm.weighted_scores import WeightedScores
 from onnxplain_server.methods.resampling import (
     Conclusion,
     Resampling,
+    RowUnits,
     Sizes,
-    Units,
     bootstrap,
     bootstrap_errors,
     ranks,
@@ -66,7 +66,7 @@ def replicate(  # noqa: PLR0917 - all that replicates depend on, and the paralle
     bounds: Sequence[BoundFeature],
     measured: Matrix,
     scores: WeightedScores,
-    units: Units,
+    units: RowUnits,
     options: Options,
     output_names: Sequence[str],
     seed: int,
@@ -117,7 +117,7 @@ def _spread(
     return ImportanceSpread(errors, finish(bound, raw - reach), finish(bound, raw + reach))
 
 
-def _unit_counts(bounds: Sequence[BoundFeature], weights: Vector, units: Units) -> list[float]:
+def _unit_counts(bounds: Sequence[BoundFeature], weights: Vector, units: RowUnits) -> list[float]:
     """Return the effective count of units for each feature; for two values, of the rarer one."""
     whole = units.effective_count(weights)
     return [

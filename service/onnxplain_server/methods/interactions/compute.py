@@ -35,7 +35,7 @@ from onnxplain_server.methods.interactions.streamed_measurement import (
     joint_passes,
 )
 from onnxplain_server.methods.interactions.weighted_measurement import WeightedMeasurement
-from onnxplain_server.methods.resampling import Replicates, Units, replicate
+from onnxplain_server.methods.resampling import Replicates, RowUnits, replicate
 from onnxplain_server.trees.streaming.engine import StreamedTrees
 
 
@@ -72,7 +72,7 @@ def compute(
     options: Options,
     seed: int,
     actual: Matrix | None = None,
-    units: Units | None = None,
+    units: RowUnits | None = None,
 ) -> Result:
     """Compute the statistics of every requested order.
 
@@ -81,10 +81,10 @@ def compute(
     actual : (n, n_outputs)
         True values of the background's rows, if terms are tested; the background must then keep
         every row.
-    units : Units, optional
+    units : RowUnits, optional
         What replicates draw. Default: single rows.
     """
-    units = units or Units(effects.background.source)
+    units = units or RowUnits(effects.background.source)
     test = None if actual is None else _test(effects, options, seed, actual)
     batch_count = effects.batch_count(options.resampling.repeat_count)
     weights, replicates = effects.background.weights, None
@@ -102,7 +102,7 @@ def _presented(
     effects: Effects,
     options: Options,
     measure: WeightedMeasurement,
-    units: Units,
+    units: RowUnits,
     replicates: Replicates | None,
 ) -> Result:
     rows, outputs = effects.background, effects.outputs()

@@ -4,7 +4,7 @@ Reading order: `units` (rows, or clusters of them), `replicates`, `spread`, `ban
 `stability`.
 Arrays in, arrays out.
 
-Units are assumed to be independent. Where rows come in clusters (several of one patient,
+RowUnits are assumed to be independent. Where rows come in clusters (several of one patient,
 neighbours in one street), the true spread is larger than resampling of single rows shows.
 """
 
@@ -38,7 +38,7 @@ from onnxplain_server.methods.resampling.stability import (
 )
 from onnxplain_server.methods.resampling.units import (
     Clusters,
-    Units,
+    RowUnits,
     effective_row_count,
     read_clusters,
 )
@@ -52,9 +52,9 @@ __all__ = [
     "ReplicateSpread",
     "Replicates",
     "Resampling",
+    "RowUnits",
     "Scheme",
     "Sizes",
-    "Units",
     "allow_for_chance",
     "bootstrap",
     "bootstrap_counts",

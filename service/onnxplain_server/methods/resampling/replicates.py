@@ -16,7 +16,7 @@ from onnxplain_server.core.contract_limits import InteractionsOptions
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.row_draws import jackknife_groups, poisson_counts
 from onnxplain_server.core.warnings import MethodWarning
-from onnxplain_server.methods.resampling.units import Units
+from onnxplain_server.methods.resampling.units import RowUnits
 
 MIN_ROWS = 100
 """Rows from which intervals carry no warning; with 50 and heavy tails, few have their coverage."""
@@ -58,7 +58,7 @@ class Replicates:
     omitted: Vector
 
 
-def replicate(resampling: Resampling, weights: Vector, units: Units, seed: int) -> Replicates:
+def replicate(resampling: Resampling, weights: Vector, units: RowUnits, seed: int) -> Replicates:
     """Draw replicates of rows with their case weights, (n_rows,), and units."""
     match resampling.scheme:
         case Scheme.BOOTSTRAP:
@@ -68,7 +68,7 @@ def replicate(resampling: Resampling, weights: Vector, units: Units, seed: int) 
             return _jackknife(weights, units, seed, resampling.repeat_count)
 
 
-def bootstrap(weights: Vector, units: Units, seed: int, repeats: Sequence[int]) -> Matrix:
+def bootstrap(weights: Vector, units: RowUnits, seed: int, repeats: Sequence[int]) -> Matrix:
     """Draw bootstrap replicates by their numbers: (n_replicates, n_rows).
 
     Each unit is in a replicate as often as a Poisson number of mean 1 says, so that no unit's
@@ -83,7 +83,7 @@ def bootstrap(weights: Vector, units: Units, seed: int, repeats: Sequence[int]) 
     return replicates
 
 
-def bootstrap_counts(units: Units, seed: int, repeats: Sequence[int]) -> Matrix:
+def bootstrap_counts(units: RowUnits, seed: int, repeats: Sequence[int]) -> Matrix:
     """Draw how often each replicate has each row: (n_replicates, n_rows); perhaps none in one.
 
     A unit is in a replicate as often in any draw of rows, so replicates of groups of rows that
@@ -92,7 +92,7 @@ def bootstrap_counts(units: Units, seed: int, repeats: Sequence[int]) -> Matrix:
     return poisson_counts(units.keys, seed, repeats)
 
 
-def _jackknife(weights: Vector, units: Units, seed: int, group_count: int) -> Replicates:
+def _jackknife(weights: Vector, units: RowUnits, seed: int, group_count: int) -> Replicates:
     """Omit one random group of units per replicate, from background and evaluation alike.
 
     Each unit is in one group. Groups without rows, or with all of them, have no replicate.
@@ -103,7 +103,7 @@ def _jackknife(weights: Vector, units: Units, seed: int, group_count: int) -> Re
     return Replicates((groups != numbers[:, None]) * weights, sizes[numbers] / len(weights))
 
 
-def few_rows_notes(resampling: Resampling, weights: Vector, units: Units) -> tuple[Note, ...]:
+def few_rows_notes(resampling: Resampling, weights: Vector, units: RowUnits) -> tuple[Note, ...]:
     """Warn if rows, or clusters of them, are too few for the intervals."""
     if not resampling.repeat_count:
         return ()

@@ -19,8 +19,8 @@ _LARGEST_NUMBER = 2.0**62
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
-    """Units of some rows: rows of one unit are in a replicate equally often.
+class RowUnits:
+    """RowUnits of some rows: rows of one unit are in a replicate equally often.
 
     Attributes
     ----------
@@ -51,9 +51,9 @@ class Units:
         """Number of units."""
         return int(self.codes.max(initial=-1)) + 1
 
-    def take(self, rows: Indices) -> Units:
+    def take(self, rows: Indices) -> RowUnits:
         """Keep the units of these rows."""
-        return Units(self.keys[rows], self.noun)
+        return RowUnits(self.keys[rows], self.noun)
 
     def effective_count(self, weights: Vector) -> float:
         """Return Kish's effective number of units, each of the weight of its rows."""
@@ -71,15 +71,15 @@ class Clusters:
     rows : (n_rows,)
         Row numbers of the table as sent, ascending.
     keys : (n_rows,)
-        See `Units`.
+        See `RowUnits`.
     """
 
     rows: Indices
     keys: Indices
 
-    def of(self, rows: Indices) -> Units:
+    def of(self, rows: Indices) -> RowUnits:
         """Return the units of rows, by their numbers."""
-        return Units(self.keys[np.searchsorted(self.rows, rows)], "clusters")
+        return RowUnits(self.keys[np.searchsorted(self.rows, rows)], "clusters")
 
 
 def read_clusters(table: Table, column: str, rows: Indices) -> Clusters:

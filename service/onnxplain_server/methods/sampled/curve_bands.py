@@ -31,7 +31,7 @@ from onnxplain_server.methods.resampling import (
     Conclusion,
     Deviations,
     Resampling,
-    Units,
+    RowUnits,
     bootstrap_counts,
     few_rows_notes,
     slope_weights,
@@ -57,12 +57,12 @@ class ResampledRows:
     group : str
     rows : Background
         Unmerged.
-    units : Units
+    units : RowUnits
     """
 
     group: str
     rows: Background
-    units: Units
+    units: RowUnits
 
     def sample(self, seed: int) -> ResampledRows:
         """Draw the rows that tell the spread: those of some units, or all."""
