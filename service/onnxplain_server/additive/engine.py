@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -11,7 +10,8 @@ import numpy as np
 
 from onnxplain_server.additive.averages import average
 from onnxplain_server.additive.model import MIXING, AdditiveModel, TermLink
-from onnxplain_server.additive.terms import Terms, size_of
+from onnxplain_server.additive.summed_rows import SummedRows
+from onnxplain_server.additive.terms import size_of
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.core.row_draws import draw
 from onnxplain_server.effects.attributing.games import Attributed, ExactAttributions, Game
@@ -24,8 +24,10 @@ from onnxplain_server.effects.row_predictions import check_finite, not_finite, n
 
 _BATCH_BYTES = 16 << 20
 """Size of an effect under several weights."""
-_PAIR_NUMBERS = 20_000_000
+_PAIR_NUMBERS = 2_000_000
 """Most numbers of the effects of pairs at the rows, where a request does not say which pairs."""
+_FEWEST_ROWS = 4_000
+"""Rows up to which a pair takes about the same time."""
 
 
 class AdditiveSetup(NamedTuple):
@@ -77,7 +79,7 @@ class Additive:
         self._setup = setup
         self._model = setup.model
         self._background = background
-        self._terms_of = Terms(setup.model, background.features)
+        self._rows = SummedRows(setup.model, background)
         self._effects: dict[tuple[int, ...], Array] = {}
         self._weights: Matrix | None = None
 
@@ -108,19 +110,20 @@ class Additive:
         return len(self._background) * (1 if n_points is None else n_points)
 
     def pair_allowance(self) -> float:
-        size = len(self._background) * len(self.output_names)
-        return _PAIR_NUMBERS / (size * (len(self._background) if is_quadratic(self._model) else 1))
+        n = len(self._background)
+        size = n * n if is_quadratic(self._model) else max(n, _FEWEST_ROWS)
+        return _PAIR_NUMBERS / (size * self._model.sum_count)
 
     def release(self, rows: int) -> None:
         self._setup.ledger.release(rows)
 
     def rounding_error(self) -> Vector:
-        sizes = size_of(self._terms, self._model.sums.offset)
+        sizes = size_of(self._rows.terms, self._model.sums.offset)
         if self._model.link is TermLink.IDENTITY:
             return AVERAGING * sizes
         largest = 1.0
         if self._model.link is TermLink.EXPONENTIAL:  # as steep as it is large
-            largest = float(np.abs(self._model.linked(self._sums)).max(initial=1.0))
+            largest = float(np.abs(self._model.linked(self._rows.sums)).max(initial=1.0))
         errors = np.full(self._model.sum_count, AVERAGING * (1 + sizes.max()) * largest)
         if self._model.combination is None:
             return errors
@@ -130,59 +133,7 @@ class Additive:
 
     def outputs(self) -> Matrix:
         self._setup.ledger.spend(len(self._background), 0)
-        return self._outputs
-
-    @cached_property
-    def _outputs(self) -> Matrix:
-        predicted = self._model.outputs(self._sums)
-        return check_finite(predicted, lambda rows: not_finite(self._background, rows))
-
-    @cached_property
-    def _terms(self) -> Mapping[int, Matrix]:
-        """Terms at each feature's distinct values: (n_levels, n_sums)."""
-        levels = dict(enumerate(self._background.levels))
-        return self._terms_of.at(levels, self._background.columns)
-
-    @cached_property
-    def _sums(self) -> Matrix:
-        """Sums of the rows: (n, n_sums)."""
-        sums = np.tile(self._model.sums.offset, (len(self._background), 1))
-        for j, term in self._terms.items():
-            sums += term[self._background.codes[j]]
-        return sums
-
-    def _at_rows(self, features: Sequence[int]) -> Matrix:
-        """Add up the terms of features at the rows: (n, n_sums)."""
-        total = np.zeros((len(self._background), self._model.sum_count))
-        for j in features:
-            if j in self._terms:
-                total += self._terms[j][self._background.codes[j]]
-        return total
-
-    def _at_points(self, requests: Sequence[tuple[Sequence[int], Sequence[Array]]]) -> list[Matrix]:
-        """Add up the terms of features at points: (n_points, n_sums) for each request."""
-        by_feature: dict[int, list[Array]] = {}
-        for features, points in requests:
-            for j, values in zip(features, points, strict=True):
-                by_feature.setdefault(j, []).append(values)
-        joined = {j: np.concatenate(parts) for j, parts in by_feature.items()}
-        terms = self._terms_of.at(joined, self._background.columns)
-        starts = dict.fromkeys(by_feature, 0)
-        sums = []
-        for features, points in requests:
-            total = np.zeros((len(points[0]), self._model.sum_count))
-            for j, values in zip(features, points, strict=True):
-                if j in terms:
-                    total += terms[j][starts[j] : starts[j] + len(values)]
-                    starts[j] += len(values)
-            sums.append(total)
-        return sums
-
-    def _shares(self, weights: Matrix | None) -> Matrix:
-        """Return shares of the rows: (n_sets, n)."""
-        whole = self._background.weights[np.newaxis] if weights is None else weights
-        shares: Matrix = whole / whole.sum(axis=1, keepdims=True)
-        return shares
+        return self._rows.outputs
 
     def batches(self, weights: Array) -> Iterator[Array]:
         if weights.ndim == 1:
@@ -200,7 +151,7 @@ class Additive:
         return max(1, _BATCH_BYTES // (8 * len(self._background) * len(self.output_names)))
 
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
-        shares = self._shares(weights)
+        shares = self._rows.shares(weights)
         self._forget(weights)
         for j in features:
             own, others = self._single(j, shares)
@@ -212,26 +163,26 @@ class Additive:
 
     def _single(self, feature: int, shares: Matrix) -> tuple[Cube, Cube]:
         r"""Return F_j and F_\j at the rows: (n_sets, n, n_outputs) each."""
-        if feature not in self._terms:
-            mean = np.tensordot(shares, self._outputs, (1, 0))[:, np.newaxis]
-            shape = (len(shares), *self._outputs.shape)
-            return np.broadcast_to(mean, shape), np.broadcast_to(self._outputs, shape)
+        if feature not in self._rows.terms:
+            mean = np.tensordot(shares, self._rows.outputs, (1, 0))[:, np.newaxis]
+            shape = (len(shares), *self._rows.outputs.shape)
+            return np.broadcast_to(mean, shape), np.broadcast_to(self._rows.outputs, shape)
         codes = self._background.codes[feature]
-        rests = self._sums - self._at_rows([feature])
+        rests = self._rows.sums - self._rows.at_rows([feature])
         level_shares = sum_by_code(shares, codes)
-        means = average(self._model, rests, self._terms[feature], shares, level_shares)
+        means = average(self._model, rests, self._rows.terms[feature], shares, level_shares)
         assert means.over_points is not None  # noqa: S101 - shares of points were given
         return means.over_rows[:, codes], means.over_points
 
     def joint(
         self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
     ) -> Iterator[Joint]:
-        shares = self._shares(weights)
+        shares = self._rows.shares(weights)
         self._forget(weights)
         for group in groups:
             whole = self._joint(group, shares, weights)
             self._setup.ledger.spend(len(shares) * len(self._background), 0)
-            if self._model.link is TermLink.IDENTITY or not self._terms.keys() >= set(group):
+            if self._model.link is TermLink.IDENTITY or not self._rows.terms.keys() >= set(group):
                 yield Joint(group, whole, np.zeros_like(whole))
                 continue
             for size in range(1, len(group)):
@@ -247,10 +198,10 @@ class Additive:
     def _joint(self, group: tuple[int, ...], shares: Matrix, weights: Matrix | None) -> Array:
         """Return the effect of a group at the rows: (n, n_outputs), or with sets of weights."""
         if group not in self._effects:
-            used = [j for j in group if j in self._terms]
+            used = [j for j in group if j in self._rows.terms]
             first, inverse = combine([self._background.codes[j] for j in used or group[:1]])
-            moved = self._at_rows(used)
-            rests = self._sums - moved
+            moved = self._rows.at_rows(used)
+            rests = self._rows.sums - moved
             own = average(self._model, rests, moved[first], shares).over_rows[:, inverse]
             self._effects[group] = own[0] if weights is None else own
         return self._effects[group]
@@ -259,16 +210,16 @@ class Additive:
         return next(self.curves([(features, points)]))
 
     def curves(self, requests: Sequence[tuple[Sequence[int], Sequence[Array]]]) -> Iterator[Matrix]:
-        shares = self._shares(None)
-        for (features, points), moved in zip(requests, self._at_points(requests), strict=True):
-            rests = self._sums - self._at_rows(features)
+        shares = self._rows.shares(None)
+        for (features, points), moved in zip(requests, self._rows.at_points(requests), strict=True):
+            rests = self._rows.sums - self._rows.at_rows(features)
             curve = average(self._model, rests, moved, shares).over_rows[0]
             self._setup.ledger.spend(len(curve) * len(self._background), 0)
             yield self._check_points(curve, features, points)
 
     def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
-        (moved,) = self._at_points([(features, points)])
-        rests = self._sums - self._at_rows(features)
+        (moved,) = self._rows.at_points([(features, points)])
+        rests = self._rows.sums - self._rows.at_rows(features)
         predicted: Cube = self._model.outputs(rests[:, np.newaxis] + moved)
         self._setup.ledger.spend(len(moved) * len(self._background), 0)
         self._check_points(predicted.max(axis=0) - predicted.min(axis=0), features, points)
@@ -281,8 +232,8 @@ class Additive:
         return check_finite(values, lambda wrong: not_finite_at(names, features, points, wrong[0]))
 
     def permuted(self, features: Sequence[int], permutations: Sequence[Indices]) -> list[Matrix]:
-        moved = self._at_rows(features)
-        rests = self._sums - moved
+        moved = self._rows.at_rows(features)
+        rests = self._rows.sums - moved
         predicted = []
         for order in permutations:
             self._setup.ledger.spend(len(order), 0)
@@ -290,13 +241,13 @@ class Additive:
         return predicted
 
     def mixed(self, explained: Background, mixture: RowMixture) -> Matrix:
-        theirs = self._terms_of.at(dict(enumerate(explained.columns)), explained.columns)
+        theirs = self._rows.terms_of(explained)
         own, others, is_own = mixture
-        sums = self._sums[others]
+        sums = self._rows.sums[others]
         for j, term in theirs.items():
             chosen = np.flatnonzero(is_own[:, j])
             codes = self._background.codes[j][others[chosen]]
-            sums[chosen] += term[own[chosen]] - self._terms[j][codes]
+            sums[chosen] += term[own[chosen]] - self._rows.terms[j][codes]
         self._setup.ledger.spend(len(own), 0)
         predicted = self._model.outputs(sums)
         return check_finite(predicted, lambda rows: not_finite_mixed(explained, mixture, rows))
@@ -304,17 +255,21 @@ class Additive:
     def exact_attributions(self) -> ExactAttributions | None:
         return self if self._model.link is TermLink.IDENTITY else None
 
+    @property
+    def has_paths(self) -> bool:
+        return False
+
     def attribute(
         self, explained: Background, players: Sequence[tuple[int, ...]], game: Game
     ) -> Attributed:
         """Implement `ExactAttributions`: each term is its feature's, and no part of pairs."""
-        theirs = self._terms_of.at(dict(enumerate(explained.columns)), explained.columns)
-        shares = self._shares(None)[0]
+        theirs = self._rows.terms_of(explained)
+        shares = self._rows.shares(None)[0]
         n, n_players, n_outputs = len(explained), len(players), len(self.output_names)
         values = np.zeros((n, n_players, n_outputs))
         for number, features in enumerate(players):
             for j in theirs.keys() & set(features):
-                mean = sum_by_code(shares, self._background.codes[j]) @ self._terms[j]
+                mean = sum_by_code(shares, self._background.codes[j]) @ self._rows.terms[j]
                 values[:, number] += theirs[j] - mean
         check_finite(values.sum(axis=1), lambda rows: not_finite(explained, rows))
         pair_count = n_players * (n_players - 1) // 2 if game.order > 1 else 0
