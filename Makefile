@@ -100,9 +100,10 @@ BROWSER_TESTS := tests/report/test_browser.py tests/transport/rest/test_pages_in
 PACKAGE_TESTS := tests/project/test_dist.py
 FOREIGN_TESTS := $(PACKAGE_TESTS) $(STORE_TESTS) $(MODEL_SERVER_TESTS) $(EXPORT_TESTS) $(NOTEBOOK_TESTS) $(BROWSER_TESTS) tests/r_models
 # Slow tests that use one core or a little more, and hold no limit of time or load.
-SIDE_BY_SIDE := $(addprefix tests/,adapters/cluster adapters/runner client conformance deploy docs examples golden methods openapi trees \
+SIDE_BY_SIDE := $(addprefix tests/,adapters/cluster adapters/runner cli client conformance deploy docs examples explain golden methods openapi \
+	other_systems plots trees \
 	system/page system/remote_server $(addprefix system/redis/test_,balanced.py callers_share_nothing.py predictions_on_cluster.py uploads.py) \
-	$(addprefix system/test_,isolation_setting.py replicas.py start.py telemetry.py) \
+	$(addprefix system/test_,explainer.py exporters.py isolation_setting.py light.py replicas.py start.py telemetry.py) \
 	$(addprefix isolation/test_,census.py confinement.py hostile.py learning.py processes.py start.py))
 
 .PHONY: test
@@ -372,6 +373,7 @@ lint-typescript: $(BUF_ENV) ## Style and format of the TypeScript client
 # The page of the server, on the TypeScript client.
 WEB := clients/web
 PAGE := service/onnxplain_server/transport/rest/page
+REPORT_LIBRARY := service/onnxplain_server/report/vega.js
 WEB_NPM = PATH=$(CURDIR)/.venv-proto/bin:$$PATH npm --prefix $(WEB) --silent run
 
 .PHONY: client-web
@@ -379,14 +381,15 @@ client-web: client-typescript $(WEB_ENV) ## Check and bundle the page into clien
 	@$(WEB_NPM) build
 
 .PHONY: page
-page: client-web ## Put the bundled page into the server's package
+page: client-web ## Put the bundled page, and the library of reports, into the server's package
 	rm -rf $(PAGE) && mkdir $(PAGE)
 	cp $(WEB)/dist/index.html $(WEB)/dist/page/* $(PAGE)
+	cp $(WEB)/dist/report/vega.js $(REPORT_LIBRARY)
 
 .PHONY: test-client-web
 test-client-web: lint-web client-web client-java $(ENV) ## Test the page: its parts, journeys in Chromium, and programs that it gives
 	@command -v chromium > /dev/null || { echo 'chromium not found: apt-get install chromium' >&2; exit 1; }
-	@cmp $(WEB)/dist/index.html $(PAGE)/index.html && diff -r --exclude index.html $(WEB)/dist/page $(PAGE) || { echo 'the committed page is not what its sources give: make page' >&2; exit 1; }
+	@cmp $(WEB)/dist/index.html $(PAGE)/index.html && diff -r --exclude index.html $(WEB)/dist/page $(PAGE) && cmp $(WEB)/dist/report/vega.js $(REPORT_LIBRARY) || { echo 'the committed page is not what its sources give: make page' >&2; exit 1; }
 	@$(WEB_NPM) test
 	$(PYTEST_ONE_BY_ONE) clients/tests/page/test_page.py clients/tests/page/test_page_programs.py clients/tests/page/test_page_tables.py
 

@@ -42,6 +42,8 @@ class UnreadCall:
     ----------
     is_reset : Event
         Set once the server has ended the call.
+    sent_byte_count : int
+        Of the message, as the server has allowed.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class UnreadCall:
         self.is_reset = threading.Event()
         self._changed = threading.Condition()
         self._is_over = False
+        self.sent_byte_count = 0
         self._windows = [_FIRST_WINDOW, _FIRST_WINDOW]
         self._first_window = _FIRST_WINDOW
         self._socket = socket.create_connection(("127.0.0.1", port), PATIENCE_SECONDS, (source, 0))
@@ -80,6 +83,7 @@ class UnreadCall:
                     return
                 count = min(len(rest), _FRAME_BYTES, *self._windows)
                 self._windows = [window - count for window in self._windows]
+                self.sent_byte_count += count
             part, rest = rest[:count], rest[count:]
             with suppress(OSError):
                 flags = _END_STREAM if is_last and not rest else 0

@@ -1,4 +1,4 @@
-// Bundles the page into dist/, or with the argument `tests` the unit tests into build/.
+// Bundles the page and the library of reports into dist/, or with the argument `tests` the unit tests into build/.
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -60,6 +60,20 @@ async function buildPage() {
   writeFileSync("dist/index.html", page);
 }
 
+/** Bundle what reports draw with as one classic script, which stands in each of their files. */
+async function buildReportLibrary() {
+  await build({
+    entryPoints: ["src/charts/report_library.ts"],
+    outfile: "dist/report/vega.js",
+    bundle: true,
+    minify: true,
+    format: "iife",
+    target: ["es2022"],
+    legalComments: "inline",
+    logLevel: "warning",
+  });
+}
+
 /** Write the licences beside the bundle, under a name with a digest like all that is kept for ever. */
 function licencesFile({ inputs }) {
   const text = licencesOf(inputs);
@@ -70,4 +84,9 @@ function licencesFile({ inputs }) {
   return path;
 }
 
-await (process.argv[2] === "tests" ? buildTests() : buildPage());
+if (process.argv[2] === "tests") {
+  await buildTests();
+} else {
+  await buildPage();
+  await buildReportLibrary();
+}

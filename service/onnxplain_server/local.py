@@ -49,7 +49,7 @@ from onnxplain_server.transport.events import Events
 from onnxplain_server.transport.fetched_files import NO_SOURCES
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.service import Service
-from onnxplain_server.wire.protobuf_split import split
+from onnxplain_server.wire.requests.message_split import split_message
 
 _NO_LIMIT = 2**63
 _RUNNING_COUNT = 2
@@ -228,7 +228,7 @@ class LocalMessages:
 
     def _asked(self, request: ExplainRequest) -> tuple[Service, RequestParts]:
         """Split a request; one whose table is read in blocks goes without it to its own service."""
-        parts = split(request.SerializeToString(), ServiceMethod.EXPLAIN)
+        parts = split_message(request, ServiceMethod.EXPLAIN)
         table = self._tables.find(request.table)
         if table is None:
             return self._service, parts
@@ -239,7 +239,7 @@ class LocalMessages:
         self, method: ServiceMethod, request: Any, timeout: float | None, files: Sequence[File]
     ) -> Reply:
         def call(whole: Any) -> Reply:
-            parts = split(whole.SerializeToString(), method)
+            parts = split_message(whole, method)
             return self._service.answer(method, parts, ticket, ReplyFormat.PROTOBUF)
 
         with self._admitted(timeout) as ticket:

@@ -21,7 +21,7 @@ from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.operations.executor import OperationExecutor
 from onnxplain_server.transport.operations.operation_calls import OperationCalls
 from onnxplain_server.transport.service import Service
-from onnxplain_server.wire.protobuf_split import split
+from onnxplain_server.wire.requests.message_split import split_message
 
 LOCAL_CALLER = "local"
 
@@ -60,7 +60,7 @@ class LocalOperations:
         self, request: ExplainRequest, ticket: Ticket, request_id: str, labels: Mapping[str, str]
     ) -> Any:
         """Store a request; the first one starts the threads that compute."""
-        parts = split(request.SerializeToString(), ServiceMethod.EXPLAIN)
+        parts = split_message(request, ServiceMethod.EXPLAIN)
         operation = self._calls.start(parts, ticket, request_id, labels)
         with self._lock:
             store = self._service.operations

@@ -146,7 +146,11 @@ def test_describe_imports_neither_tables_nor_methods() -> None:
     assert {f"onnxplain_server.methods.{name}" for name in METHODS} & modules == set()
 
 
-@pytest.mark.parametrize("methods", [LIGHT, *((name,) for name in LIBRARIES)], ids="+".join)
+@pytest.mark.parametrize(
+    "methods",
+    [LIGHT, *(pytest.param((name,), marks=pytest.mark.slow) for name in LIBRARIES)],
+    ids="+".join,
+)
 def test_a_method_imports_its_own_modules_and_libraries(
     methods: tuple[str, ...], table: Path
 ) -> None:

@@ -1,11 +1,12 @@
 """Native tree files on the command line, where other JSON begins like a table."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from onnxplain_server import __main__ as program
+from onnxplain_server import cli
+from typer.testing import CliRunner
 
 NATIVE = Path(__file__).parents[1] / "models/native"
 MODELS = {
@@ -16,8 +17,10 @@ MODELS = {
 
 
 def onnxplain(*words: str):
-    command = [sys.executable, "-m", "onnxplain_server", *words]
-    return json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    parts = program._runner, program._cache, program._serve, program._local_sources
+    result = CliRunner().invoke(cli.app, words, obj=cli.ServiceParts(*parts))
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
 
 
 @pytest.mark.parametrize("name", MODELS)

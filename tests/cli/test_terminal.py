@@ -62,6 +62,7 @@ def test_a_terminal_gets_json_that_is_asked_for() -> None:
     assert json.loads(shown_in_terminal(*DESCRIBE, "--output", "json"))
 
 
+@pytest.mark.slow
 def test_a_pipe_gets_json_unless_tables_are_asked_for() -> None:
     table = subprocess.run(
         command(*DESCRIBE, "--output", "table"), capture_output=True, check=True, text=True

@@ -207,9 +207,25 @@ def test_an_overview_gets_no_markup_from_names(every_answer: ExplainResponse) ->
     assert "⚠ only labels" in html
 
 
-def test_a_page_is_the_clients_own_where_the_server_has_no_renderer(
-    every: Explanations, without_renderer: None
+def test_only_doubts_are_warnings_and_what_was_made_how_stands_at_the_end(
+    every_answer: ExplainResponse,
 ) -> None:
+    every_answer.warnings.add(code="ROWS_DRAWN", message="few rows", kind="HOW_IT_WAS_MADE")
+    every_answer.warnings.add(code="CORRELATED_FEATURES", message="a and b", kind="SENTENCE")
+    answer = Explanations(every_answer)
+
+    html = answer._repr_html_()
+
+    assert [warning.kind for warning in answer.warnings][-2:] == ["HOW_IT_WAS_MADE", "SENTENCE"]
+    assert html.count("⚠") == 1
+    assert "a and b" not in html
+    assert html.index("few rows") > html.rindex("<h4>")
+
+
+def test_a_page_without_server_and_renderer_has_plots_to_be_drawn(
+    every: Explanations, without_renderer: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("onnxplain.results.explanations.entry_points", lambda **_: ())
     page = every.to_html()
 
     assert "Not drawn yet" in page

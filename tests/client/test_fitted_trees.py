@@ -102,6 +102,8 @@ CASES = {
     "isolation forest of one row": Case(forest(max_samples=1), NUMBERS),
     "scaled isolation forest": Case(make_pipeline(StandardScaler(), forest()), NUMBERS),
 }
+ALIKE = {"numbers", "poisson", "classes of texts", "categories", "scaler", "isolation forest"}
+"""Cases whose parts the others have, too."""
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +112,9 @@ def client() -> Iterator[onnxplain.Client]:
         yield client
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in ALIKE else ()) for name in CASES]
+)
 def test_the_file_predicts_as_the_fitted_model(client: onnxplain.Client, name: str) -> None:
     case = CASES[name]
     table, probed = (_given(frame, name)[case.columns] for frame in (TABLE, PROBES))

@@ -27,6 +27,7 @@ def of_language(page: str, *languages: str) -> list[str]:
 
 COMMANDS = [code for page in NAMES for code in of_language(page, "sh")]
 STARTS = [code for code in COMMANDS if code.startswith("onnxplain explainer")]
+ONE_OF_STARTS = [STARTS[0], *(pytest.param(code, marks=pytest.mark.slow) for code in STARTS[1:])]
 CALLS = [code for code in COMMANDS if code not in STARTS]
 REQUESTS = [
     code
@@ -36,7 +37,7 @@ REQUESTS = [
 ]
 
 
-@pytest.fixture(scope="module", params=STARTS)
+@pytest.fixture(scope="module", params=ONE_OF_STARTS)
 def port(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     """The port of an explainer that a page starts, on its files."""
     folder = tmp_path_factory.mktemp("page")
@@ -61,6 +62,7 @@ def port(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[int
         process.communicate()
 
 
+@pytest.mark.slow
 def test_calls_of_the_pages_are_explained(
     port: int, program: Callable[[str], str], tmp_path: Path
 ) -> None:

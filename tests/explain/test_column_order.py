@@ -25,11 +25,13 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.rows import bind, bind_without_model
+from onnxplain_server.core.warnings import Tells
 from onnxplain_server.explain.far_from_target import far_from_target
 from onnxplain_server.explain.rows.position_notes import position_notes
 from onnxplain_server.methods import partial_dependence
 from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import Loss, LossParameters
+from onnxplain_server.report.facts import warnings_that_tell
 from onnxplain_server.wire.table import read_file
 
 CASE = Path(__file__).parents[1] / "golden" / "hstats" / "case_friedman1_gbr"
@@ -134,6 +136,16 @@ def test_names_that_only_count_say_nothing_of_other_columns(ask: Ask) -> None:
 
     assert loss(answer) == loss(ask(model, columns))
     assert "1 'the " in warning(answer, "COLUMNS_BY_POSITION")
+
+
+def test_an_order_is_no_doubt_where_names_say_nothing_else_and_the_count_agrees(ask: Ask) -> None:
+    model, columns = read_case()
+    names = [name for name in columns if name != "y"]
+    nameless, doubled = ask(model, columns), ask(naming(model, ["", *names[1:]]), columns)
+
+    for answer, kind in ((nameless, Tells.HOW_IT_WAS_MADE), (doubled, Tells.DOUBT)):
+        told = [caution.code for caution in warnings_that_tell(answer, kind)]
+        assert "COLUMNS_BY_POSITION" in told
 
 
 def test_columns_that_are_only_numbered_are_taken_by_position(ask: Ask) -> None:

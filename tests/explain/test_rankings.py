@@ -67,7 +67,7 @@ def test_a_ranker_is_scored_query_by_query(client) -> None:
     falls = {one.features[0]: one.values[0] for one in answer.permutation_importance.importances}
     assert falls["a"] > 0.2 > falls["b"]
     own = f"NDCG (first 3) of y is {result.losses[0].values[0]:.3g}"
-    assert f"{own}, of a random order {at_random:.3g}." in answer.summary
+    assert f"{own}; that of a random order is {at_random:.3g}." in answer.summary
     assert answer.message.key_figures[0].comparison == f"a random order: {at_random:.3g}"
     assert "fall of the pairwise accuracy" in " ".join(answer.summary)
     assert not [w for w in answer.warnings if w.code == "FAR_FROM_TARGET"]

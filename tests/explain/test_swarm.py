@@ -144,6 +144,7 @@ def test_the_exact_curve_is_what_the_model_does_at_every_weight(name: str, ask: 
             assert effect.curve.scores[place] == pytest.approx(truth.score(effect, weight))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["xgboost_3class", "sklearn_random_forest_3class"])
 def test_the_exact_optimum_is_no_worse_than_that_of_40_swarms(name: str, ask: Ask) -> None:
     exact = effects(ask(name))

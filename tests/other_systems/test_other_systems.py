@@ -20,7 +20,12 @@ from tests.other_systems.jobs import JOBS, METHODS, jobs_of
 OPERATIONS = ("start", "wait", "operations")
 """Commands that ask a server with Redis; beside `explainer`, which serves."""
 
-CASES = [(system, job) for system in ("darwin", "win32", "linux") for job in jobs_of(system)]
+CASES = [
+    pytest.param(system, job, marks=() if system == "win32" else pytest.mark.slow)
+    for system in ("darwin", "win32", "linux")
+    for job in jobs_of(system)
+]
+"""Windows lacks most; the others are slow tests."""
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ Check = Callable[[Plot], None]
 def drawn(
     *losses: tuple[str, Any, float],
     outputs: tuple[str, ...] = ("price",),
-    loss: Loss | str = Loss.SQUARED_ERROR,
+    loss: Loss | str = Loss.ABSOLUTE_ERROR,
     group_column: str = "",
 ) -> Plot:
     """Draw losses: group, values, weight."""
@@ -56,7 +56,7 @@ def test_one_output_without_groups_is_one_bar_with_its_number() -> None:
 @pytest.mark.parametrize(
     ("loss", "title"),
     [
-        (Loss.SQUARED_ERROR, "Mean squared error of price (squared units of price)"),
+        (Loss.SQUARED_ERROR, "Root mean squared error of price (units of price)"),
         (Loss.ABSOLUTE_ERROR, "Mean absolute error of price (units of price)"),
         (Loss.POISSON, "Mean Poisson deviance of price (units of price)"),
         (Loss.GAMMA, "Mean gamma deviance of price (no unit)"),
@@ -86,8 +86,15 @@ def test_groups_keep_their_order_below_their_average_by_weight() -> None:
     plot = drawn(("[1,2]", 1.0, 30), ("(2,9]", 5.0, 10), group_column="year")
 
     assert rows(plot) == [("all rows used", 2), ("[1,2]", 1), ("(2,9]", 5)]
-    assert plot.title == "Mean squared error of price, by year"
+    assert plot.title == "Mean absolute error of price, by year"
     assert "Over all rows used: 2 Smallest for [1,2] at 1, largest for (2,9] at 5" in subtitle(plot)
+
+
+def test_squared_errors_of_groups_are_shown_by_their_roots() -> None:
+    plot = drawn(("a", 4.0, 30), ("b", 16.0, 10), group_column="year", loss=Loss.SQUARED_ERROR)
+
+    shown = [("all rows used", pytest.approx(np.sqrt(7))), ("a", 2), ("b", 4)]
+    assert rows(plot) == shown  # the root of the mean, no mean of roots
 
 
 def test_groups_of_several_outputs_stand_side_by_side() -> None:

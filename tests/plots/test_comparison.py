@@ -19,14 +19,16 @@ Check = Callable[[Plot], None]
 B = ("b", "partial dependence")
 
 
-def shuffled(values: dict[str, Any], *, normalize: bool = False) -> Result:
+def shuffled(
+    values: dict[str, Any], *, loss: Loss = Loss.ABSOLUTE_ERROR, normalize: bool = False
+) -> Result:
     importances = tuple(
         PermutedLoss(tuple(names.split("+")), np.atleast_1d(value) * 1.0, np.zeros(np.size(value)))
         for names, value in values.items()
     )
     outputs = tuple(f"y{k}" for k in range(len(importances[0].values)))
     baseline = np.ones(len(outputs))
-    return Result(outputs, baseline, importances, Loss.SQUARED_ERROR, normalize)
+    return Result(outputs, baseline, importances, loss, normalize)
 
 
 @pytest.fixture
@@ -64,6 +66,13 @@ def test_each_importance_is_a_share_of_its_largest_on_the_scale_of_its_own_plot(
     assert "Both find b most important" in subtitle(plot)
     assert "only the shapes compare" in subtitle(plot)
     assert plot.vega_lite["encoding"]["color"]["legend"]["title"] == "importance by"
+
+
+def test_increases_of_squared_errors_are_those_of_their_roots(moved: Build) -> None:
+    """Of a loss of 1 before, 3 more is a root of 2, and 8 more one of 3."""
+    (plot,) = compare(moved(a=1.0, b=16.0), shuffled({"a": 3.0, "b": 8.0}, loss=Loss.SQUARED_ERROR))
+
+    assert ("a", "permutation", 0.5) in rows(plot)
 
 
 def test_disagreement_about_the_first_is_said(moved: Build) -> None:

@@ -180,7 +180,7 @@ def test_the_heat_map_puts_similar_features_side_by_side() -> None:
 
 
 def test_the_heat_map_names_and_marks_pairs_that_could_stand_in_for_each_other() -> None:
-    plot = plots(copies())[2]
+    plot = plots(replace(copies(), notes=()))[2]  # as of many paths
 
     marked = {(r["first"], r["second"]) for r in plot.vega_lite["data"]["values"] if r["told"]}
     assert marked == {("a", "e"), ("e", "a")}
@@ -216,3 +216,18 @@ def test_the_histogram_shows_where_the_pairs_lie() -> None:
 
     assert plot.vega_lite["layer"][1]["data"]["values"] == [{"low": 0.0}]
     assert "p = " in plot.description
+
+
+def test_nothing_is_named_where_the_summary_withholds_it() -> None:
+    """Vectors of few paths have the warning FEW_SENTENCES, which silences the summary."""
+    few = result(("a", "b", "c"))
+    many = replace(few, notes=())
+
+    told, named = ({plot.name: plot.description for plot in plots(one)} for one in (few, many))
+
+    assert [note.code for note in few.notes] == ["FEW_SENTENCES"]
+    for name in ("feature-vectors", "feature-vector-lengths"):
+        assert "because of the warning FEW_SENTENCES" in told[name]
+        assert "is longest" not in told[name]
+        assert "is longest, then" in named[name]
+    assert "none is told to stand in for another" in plots(copies())[2].description

@@ -86,6 +86,7 @@ def test_all_text_of_a_plot_can_be_read(client: onnxplain.Client, name: str) -> 
     assert {name: texts for name, texts in found.items() if texts} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name for name, case in CASES.items() if str(case.get("table")).endswith("iris.csv")]
 )

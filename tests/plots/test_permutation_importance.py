@@ -19,7 +19,7 @@ def drawn(
     *found: tuple[str, Any, Any],
     outputs: tuple[str, ...] = ("price",),
     baseline=2.0,
-    loss: Measure = Loss.SQUARED_ERROR,
+    loss: Measure = Loss.ABSOLUTE_ERROR,
     normalize: bool = False,
 ) -> Plot:
     """Draw importances: features with "+" between them, values, standard errors."""
@@ -61,6 +61,18 @@ def test_bars_fall_and_carry_lines_of_one_standard_error() -> None:
     assert "b is strongest at 4, then a at 1" in plot.description
 
 
+def test_squared_errors_are_shown_by_their_roots_in_the_unit_of_predictions() -> None:
+    """Of a loss of 4 before, 5 more is a root of 3; its error is 0.6 / (2 · 3)."""
+    plot = drawn(("a", 5.0, 0.6), ("b", -4.0, 0.1), baseline=4.0, loss=Loss.SQUARED_ERROR)
+
+    assert [(row["value"], row.get("low")) for row in rows(plot)] == [(1, 0.9), (-2, None)]
+    assert "Root mean squared error of price before shuffling: 2" in subtitle(plot)
+    shares = drawn(("a", 5.0, 0.6), baseline=4.0, loss=Loss.SQUARED_ERROR, normalize=True)
+    assert rows(shares)[0]["value"] == 5
+    total = drawn(("a", 5.0, 0.6), baseline=4.0, loss=Loss.SQUARED_ERROR, outputs=("total",))
+    assert rows(total)[0]["value"] == 5
+
+
 def test_features_shuffled_together_are_one_bar() -> None:
     plot = drawn(("lat+lon", 1.0, 0.1), ("age", 0.5, 0.1))
 
@@ -70,7 +82,7 @@ def test_features_shuffled_together_are_one_bar() -> None:
 @pytest.mark.parametrize(
     ("loss", "words"),
     [
-        (Loss.SQUARED_ERROR, "mean squared error after shuffling (squared units of price)"),
+        (Loss.SQUARED_ERROR, "root mean squared error after shuffling (units of price)"),
         (Loss.ABSOLUTE_ERROR, "mean absolute error after shuffling (units of price)"),
         (Loss.POISSON, "mean Poisson deviance after shuffling (units of price)"),
         (Loss.GAMMA, "mean gamma deviance after shuffling (no unit)"),
@@ -113,7 +125,7 @@ def test_the_axis_says_that_a_score_falls(score: Loss | LossAt, words: str) -> N
 def test_normalised_values_are_shares_of_the_loss() -> None:
     title = axis_title(drawn(("a", 1.0, 0.1), normalize=True))
 
-    assert title == "Increase of the mean squared error after shuffling, as a share of that before"
+    assert title == "Increase of the mean absolute error after shuffling, as a share of that before"
 
 
 def test_the_loss_before_shuffling_is_told_per_output() -> None:
@@ -121,9 +133,9 @@ def test_the_loss_before_shuffling_is_told_per_output() -> None:
     two = drawn(("a", [1.0, 2.0], [0.1, 0.1]), outputs=("u", "v"), baseline=[0.25, 3.0])
     total = drawn(("a", 1.0, 0.1), outputs=("total",))
 
-    assert "Mean squared error of price before shuffling: 0.25" in subtitle(one)
-    assert "Mean squared error before shuffling: 0.25 for u and 3 for v" in subtitle(two)
-    assert "Mean squared error, total before shuffling: 2" in subtitle(total)
+    assert "Mean absolute error of price before shuffling: 0.25" in subtitle(one)
+    assert "Mean absolute error before shuffling: 0.25 for u and 3 for v" in subtitle(two)
+    assert "Mean absolute error, total before shuffling: 2" in subtitle(total)
 
 
 def test_outputs_stand_side_by_side_with_lines_of_their_own() -> None:

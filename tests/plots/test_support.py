@@ -113,3 +113,49 @@ def test_means_of_many_points_are_those_of_bins_of_as_many_rows() -> None:
     assert len(found) == 20
     assert found[0] == (2.0, 4.0)
     assert all(mean == pytest.approx(2 * at) for at, mean in found)
+
+
+def test_points_are_pale_where_most_moved_rows_are_outside_and_lines_fade_there() -> None:
+    grid, values = np.arange(6.0), np.arange(6.0)[:, None]
+    outside = np.array([0.9, 0.2, 0.5, 0.6, 0.1, 0.0])
+    curve = PartialDependenceCurve(
+        ("x",), "", (grid,), values, 60.0, row_weights=np.full(6, 10.0), outside_shares=outside
+    )
+
+    (plot,) = plots(Result(("y",), (curve,), {}))
+
+    rows = plot.vega_lite["data"]["values"]
+    assert [row.get("outside", False) for row in rows] == [True, False, False, True, False, False]
+    assert len({row["run"] for row in rows if "run" in row}) == 2
+    assert rows[1]["run"] == rows[2]["run"] != rows[4]["run"] == rows[5]["run"]
+    lines = [layer for layer in plot.vega_lite["layer"] if layer["mark"].get("type") == "line"]
+    assert [line["mark"].get("opacity", 1) for line in lines] == [0.3, 1]
+    assert "pale: over half of the moved rows outside the data" in plot.description.lower()
+
+
+def test_lines_are_whole_where_all_points_have_rows_enough() -> None:
+    grid, values = np.arange(3.0), np.arange(3.0)[:, None]
+    curve = PartialDependenceCurve(
+        ("x",), "", (grid,), values, 3.0, row_weights=np.ones(3), outside_shares=np.full(3, 0.5)
+    )
+
+    (plot,) = plots(Result(("y",), (curve,), {}))
+
+    assert not any("run" in row for row in plot.vega_lite["data"]["values"])
+    assert "pale" not in plot.description
+
+
+def test_cells_of_a_surface_are_veiled_where_most_moved_rows_are_outside() -> None:
+    first, second = np.tile([0.0, 1.0], 2), np.repeat([0.0, 1.0], 2)
+    outside = np.array([0.0, 1.0, 0.6, 0.5])
+    curve = PartialDependenceCurve(
+        ("x", "y"), "", (first, second), np.arange(4.0)[:, None], 4.0, outside_shares=outside
+    )
+
+    heat_map = plots(Result(("price",), (curve,), {}))[0]
+
+    veiled = [row for row in heat_map.vega_lite["data"]["values"] if row.get("outside")]
+    assert [(row["x"], row["y"]) for row in veiled] == [(1, 0), (0, 1)]
+    assert "Veiled: cells with over half of the moved rows outside" in heat_map.description
+    filters = [layer.get("transform") for layer in heat_map.vega_lite["layer"]]
+    assert [{"filter": "datum.outside"}] in filters

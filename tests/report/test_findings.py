@@ -19,7 +19,7 @@ def titles(finding: Finding) -> list[str]:
 def test_statistics_have_their_share_and_their_size(answer: pb.ExplainResponse) -> None:
     total = tables(answer, 0)["All interactions"]
 
-    assert titles(total) == ["output", "share", "size (unit of the output)"]
+    assert titles(total) == ["output", "share", "size (units of the output)"]
     assert total.rows == (("low", "0.25", "2"), ("high", "0.0625", "1"))
 
 
@@ -128,7 +128,7 @@ def test_curves_of_single_rows_tell_how_far_they_move_by_group(
         "feature",
         "group",
         "rows",
-        "typical change (unit of price)",
+        "typical change (units of price)",
         "largest change",
         "in row",
     ]
@@ -182,16 +182,16 @@ def test_thousands_of_a_point_are_told_from_its_next_feature(answer: pb.ExplainR
 def test_a_weight_is_written_in_full(every_answer: pb.ExplainResponse) -> None:
     every_answer.explanations[4].average_loss.losses[0].weight = 16_281
     every_answer.explanations[4].average_loss.losses[1].weight = 1_234.56
-    found = tables(every_answer, 4)["Mean squared error of price, by region"]
+    found = tables(every_answer, 4)["Root mean squared error of price, by region"]
 
     assert [row[2] for row in found.rows] == ["16,281", "1,234.56"]
 
 
 def test_losses_stay_in_the_order_of_their_groups(every_answer: pb.ExplainResponse) -> None:
-    found = tables(every_answer, 4)["Mean squared error of price, by region"]
+    found = tables(every_answer, 4)["Root mean squared error of price, by region"]
 
-    assert titles(found) == ["region", "average (squared units of price)", "weight"]
-    assert found.rows == (("north", "4", "12"), ("south", "9", "7.5"))
+    assert titles(found) == ["region", "root mean squared error (units of price)", "weight"]
+    assert found.rows == (("north", "2", "12"), ("south", "3", "7.5"))
 
 
 @pytest.mark.parametrize("index", range(5))

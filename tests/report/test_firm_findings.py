@@ -36,7 +36,7 @@ def test_importances_come_by_size_with_their_intervals() -> None:
         ("a", "0.5", "0.25", "0 … 1", "SLOPE"),
     )
     assert [heading.title for heading in first.columns][1:4] == [
-        "importance (unit of y)",
+        "importance (units of y)",
         "± s.e.",
         "90 % interval",
     ]

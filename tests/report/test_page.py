@@ -99,7 +99,7 @@ def test_the_contents_lead_to_every_section(every_answer: pb.ExplainResponse) ->
         "Partial dependence",
         "Curves of single rows, by sex",
         "Permutation importance",
-        "Average loss: mean squared error, by region",
+        "Average loss: root mean squared error, by region",
     ):
         assert elements.text.count(title) >= 2
 

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from google.protobuf import json_format
 from onnxplain.v1 import explanation_service_pb2 as pb
+from onnxplain.v1.model_pb2 import ModelDescription
 from onnxplain_server.cli.output.tables import of_response
 from onnxplain_server.core.warnings import Tells
 from onnxplain_server.report import facts, page, summary
-from onnxplain_server.report.output_names import with_output_names
+from onnxplain_server.report.output_names import units_of_answer, with_output_names
 from onnxplain_server.report.registry import of_explanation
 
 CASES = Path(__file__).parents[1] / "conformance" / "cases"
@@ -36,7 +37,7 @@ def tables(answer: pb.ExplainResponse) -> str:
     texts = [f"{e.rows.used_row_count:,}" for e in answer.explanations]
     texts += [c.message for c in facts.warnings_that_tell(answer, Tells.SENTENCE)]
     for explanation in answer.explanations:
-        for finding in of_explanation(explanation):
+        for finding in of_explanation(explanation, units_of_answer(answer)):
             texts += [finding.title, finding.note, *(cell for row in finding.rows for cell in row)]
     return " | ".join(texts)
 
@@ -100,6 +101,16 @@ def test_classes_are_those_of_the_target(outputs: list[str], target: str, told: 
     answer = pb.ExplainResponse(explanations=[explained], model=model)
 
     assert summary.of_answer(answer)[0] == f"The model predicts {told}; it is explained on 5 rows."
+
+
+def test_sizes_of_probabilities_are_told_in_percentage_points() -> None:
+    explained = related({"a": 1.0, "b": 1.0}, {"a:b": 0.04})
+    answer = pb.ExplainResponse(explanations=[explained])
+    assert "typical size of 0.2 (units of y)." in " ".join(summary.of_answer(answer))
+
+    answer.model.has_class_scores = True
+    answer.model.scales.append(ModelDescription.MARGIN)
+    assert "typical size of 20 percentage points;" in " ".join(summary.of_answer(answer))
 
 
 @pytest.mark.parametrize(
@@ -225,8 +236,8 @@ THREE_PAIRS = {"a:b": 0.04, "a:c": 0.09, "b:c": 0.01}
     [
         pytest.param(
             shuffled(("c", 0.00125, 0.00123), ("d", -0.001, 0.001)),
-            "Shuffling no feature makes the mean squared error worse by more than two standard "
-            "errors: by 0.00125 at most.",
+            "Shuffling no feature makes the root mean squared error worse by more than two "
+            "standard errors: by 0.00197 at most.",
             id="within its error",
         ),
         pytest.param(
@@ -327,9 +338,12 @@ def test_tables_and_pages_list_the_sentences() -> None:
 
     html, text = page.of_response(answer), of_response(answer, to_terminal=False)
 
-    header = html[html.index("<header") : html.index("</header>")]
+    header, _, rest = html.partition("</header>")
     assert header.count('<p class="found">') == 3
-    assert header.count("<li>") == len(others) - 2 > 0
+    *_, sections = rest.split("<section")[1:-1]  # the last one before the receipt: losses
+    listed = sections.partition("</ul>")[0].count("<li>")
+    assert listed == sum("best constant" in other or "for each" in other for other in others) > 0
+    assert header.count("<li>") == len(others) - 2 - listed > 0
     assert text.startswith(first[:40])
     assert f"• {others[0][:40]}" in text
 
@@ -450,7 +464,7 @@ def test_of_several_outputs_the_one_predicted_worst_is_named(loss: str, sentence
             "ABSOLUTE_ERROR",
             1.5,
             3,
-            "Mean absolute error of price is 1.5, of the best constant prediction 3.",
+            "Mean absolute error of price is 1.5; that of the best constant prediction is 3.",
         ),
     ],
 )

@@ -303,6 +303,7 @@ def test_without_its_settings_there_is_no_explainer(lasting_server: Any) -> None
         assert plain.ask("GET", path)[0] == 404
 
 
+@pytest.mark.slow
 def test_a_background_in_csv_has_text_as_it_stands_where_the_model_takes_text(
     lasting_serve: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -72,6 +72,7 @@ def test_moving_all_features_together_gives_the_training_librarys_predictions(
     np.testing.assert_allclose(found, expected.reshape(found.shape), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_every_method_answers(runner: InProcess, path: Path) -> None:
     known = json.loads(path.with_suffix(".json").read_text())

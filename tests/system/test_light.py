@@ -70,6 +70,7 @@ def explain_on_all_surfaces(server: Any) -> None:
     assert post(server.url, body + b"--b--\r\n", form)["explanations"]
 
 
+@pytest.mark.slow
 def test_a_server_process_is_small_and_imports_no_library_that_computes_or_draws(
     serve: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

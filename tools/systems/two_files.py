@@ -3,7 +3,8 @@
 Usage: python -m tools.systems.two_files [MEGABYTES]
 
 By commands, in Python, and at a server over gRPC and REST. Numbers, digests and cached effects have
-to be the same. The table goes into docs/systems.md where no other size is named.
+to be the same. Memory is also told in copies of the model: its peak by the model's bytes. The table
+goes into docs/systems.md where no other size is named.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import json
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -45,6 +48,7 @@ _NAMES = [f"c{j}" for j in range(_FEATURES)]
 _ASKED: dict[str, Any] = {"features": [["c0"]], "grid_size": 3}
 _BOUNDARY = "part-of-the-network"
 _PART_BYTES = 2**20
+_LOOK_SECONDS = 0.05
 _SERVER = {
     **dict.fromkeys(("upload_bytes", "waiting_bytes", "unread_disk_bytes"), "4GiB"),
     **dict.fromkeys(("max_load_seconds", "max_seconds"), 600),
@@ -258,10 +262,22 @@ def by_server(how: str, model: Path, table: Path) -> Answer:
 
 def _at_server(server: Server, how: str, model: Path, table: Path) -> Answer:
     place = server.endpoint if how == "grpc" else server.rest_port
+    peaks, is_over = [0.0], threading.Event()
+
+    def watch() -> None:
+        """Look at all processes: one that ends takes its peak with it."""
+        serving = psutil.Process(server.pid)
+        while not is_over.wait(_LOOK_SECONDS):
+            with suppress(psutil.Error, OSError, ValueError, IndexError):
+                processes = [serving, *serving.children(recursive=True)]
+                peaks.append(max(map(_peak_megabytes, processes)))
+
+    watching = threading.Thread(target=watch)
+    watching.start()
     answer = _in_a_process(how, place, model, table)
-    processes = [psutil.Process(server.pid), *psutil.Process(server.pid).children(recursive=True)]
-    peak = max(map(_peak_megabytes, processes))
-    return Answer(**{**asdict(answer), "server_megabytes": peak})
+    is_over.set()
+    watching.join()
+    return Answer(**{**asdict(answer), "server_megabytes": max(peaks)})
 
 
 def _peak_megabytes(process: psutil.Process) -> float:
@@ -294,12 +310,20 @@ def _row(surface: str, ask: Callable[[Path, Path], Answer], *files: Path) -> tup
     *models, table = files
     of_one, of_two = (ask(model, table) for model in models)
     content = hashlib.sha256(models[0].read_bytes()).hexdigest()
+    size = models[0].stat().st_size / 1e6
     if of_one.values != of_two.values or {of_one.digest, of_two.digest} != {f"sha256:{content}"}:
         raise RuntimeError(f"{surface}: the two files are another model: {of_one} {of_two}")
     both = (of_one, of_two)
-    asking = [f"{each.seconds:.0f} s, {each.megabytes:,.0f} MB" for each in both]
-    serving = [f"{each.server_megabytes:,.0f} MB" if each.server_megabytes else "" for each in both]
+    asking = [f"{each.seconds:.0f} s, {_told(each.megabytes, size)}" for each in both]
+    serving = [_told(each.server_megabytes, size) for each in both]
     return surface, *asking, *serving
+
+
+def _told(megabytes: float, model_megabytes: float) -> str:
+    """Return a peak of memory, and how many copies of the model it would hold."""
+    if not megabytes:
+        return ""
+    return f"{megabytes:,.0f} MB ({megabytes / model_megabytes:.1f})"
 
 
 def main() -> None:

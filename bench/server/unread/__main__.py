@@ -4,16 +4,18 @@
 
 On each surface, 8, 64 and 256 callers with replies or bodies of about 1 and 60 MB, without a
 deadline, and 64 with one of 10 s. Told are memory of the serving process and its files beyond its
-rest, at most and at the end, and the 99th percentile of another caller's small calls, beside its
-own alone. Needs redis-server.
+rest, at most and at the end, and the 99th percentile of another caller's small calls. It
+asks a second server, which has no other callers, in turns: both share the machine, with all that
+runs on it. Needs redis-server.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, closing, suppress
 from dataclasses import dataclass
@@ -39,13 +41,12 @@ DEADLINE_CALLERS, DEADLINE_SECONDS = 64, 10.0
 ROOMS = ("transport", "adapters")
 PAGE = Path(__file__).parents[3] / "docs" / "threat-model.md"
 BEGIN, END = "<!-- By bench.server.unread -->\n", "<!-- End of what waits -->\n"
-_ALONE_SECONDS = 3.0
 _MB_BYTES, _MIB = 10**6, 2**20
 _SECRET = "0123456789abcdef"  # noqa: S105 - of the measurement's own Redis
 _HEAD = (
     "| Surface | Callers | MB each | Deadline | Memory, MiB: most, end | Files, MiB: most, end "
-    "| p99 of another caller, ms: alone, beside | Refused |\n"
-    "|---|--:|--:|--:|--:|--:|--:|--:|"
+    "| p99 of another caller, ms: at a quiet server, at this one | Ratio | Refused |\n"
+    "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
 )
 
 
@@ -69,10 +70,15 @@ def main(seconds: float = 180.0) -> None:
     """Print a line for each case, and write the page."""
     print(_HEAD)
     lines = []
+    loads = [os.getloadavg()[0]]
     for line in _lines(seconds):
         print(line, flush=True)
         lines.append(line)
-    measured = f"Each case was watched for {seconds:.0f} s, on 2 cores that other work shared."
+        loads.append(os.getloadavg()[0])
+    measured = (
+        f"Each case was watched for {seconds:.0f} s, on {os.cpu_count()} cores whose load was "
+        f"{min(loads):.0f} to {max(loads):.0f}, with that of the measurement."
+    )
     table = "\n".join(["", stamp(ROOMS), measured, "", _HEAD, *lines, ""])
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
@@ -102,7 +108,8 @@ def _measure(
         server = opened.enter_context(_served(opened, surface))
         name = ended_operation(server, surface, byte_count) if surface in OF_OPERATIONS else ""
         case = Case(server, byte_count, deadline, name)
-        alone, _ = _percentile(server, _ALONE_SECONDS)
+        quiet = opened.enter_context(served())
+        _percentiles((quiet, server), 0.0)  # what is first at a server takes longer
         watched = Watched(server, memory_mib(server))
         is_over = threading.Event()
 
@@ -118,14 +125,14 @@ def _measure(
         watcher.start()
         callers = ThreadPoolExecutor(count)
         callers.map(call, range(count))
-        beside, refused_count = _percentile(server, seconds)
+        (alone, beside), refused_count = _percentiles((quiet, server), seconds)
         is_over.set()
         watcher.join()
         memory, files = watched.look()
         opened.callback(callers.shutdown, wait=False, cancel_futures=True)
         return (
             f"{watched.memory:.0f}, {memory:.0f} | {watched.files:.0f}, {files:.0f} "
-            f"| {alone:.0f}, {beside:.0f} | {refused_count}"
+            f"| {alone:.0f}, {beside:.0f} | {beside / alone:.1f} | {refused_count}"
         )
 
 
@@ -135,21 +142,24 @@ def _served(opened: ExitStack, surface: str) -> AbstractContextManager[Server]:
     return served(redis_url=opened.enter_context(redis_server()), cache_secret=_SECRET)
 
 
-def _percentile(server: Server, seconds: float) -> tuple[float, int]:
-    """Return the 99th percentile of small calls, one after the other, in ms; and refusals."""
-    asked, times, refused_count = request(0), [0.0], 0
+def _percentiles(servers: Sequence[Server], seconds: float) -> tuple[list[float], int]:
+    """Return the 99th percentiles of small calls, in turns, in ms; and how many were refused."""
+    asked, refused_count = request(0), 0
+    times: list[list[float]] = [[] for _ in servers]
     end = time.monotonic() + seconds
-    with grpc.insecure_channel(server.endpoint) as channel:
-        stub = ExplanationServiceStub(channel)
-        while time.monotonic() < end:
-            start = time.monotonic()
-            try:
-                stub.Explain(asked)
-            except grpc.RpcError:
-                refused_count += 1
-            else:
-                times.append(1_000 * (time.monotonic() - start))
-    return float(np.percentile(times, 99)), refused_count
+    with ExitStack() as opened:
+        channels = [opened.enter_context(grpc.insecure_channel(each.endpoint)) for each in servers]
+        stubs = list(map(ExplanationServiceStub, channels))
+        while not all(times) or time.monotonic() < end:
+            for stub, taken in zip(stubs, times, strict=True):
+                start = time.monotonic()
+                try:
+                    stub.Explain(asked)
+                except grpc.RpcError:
+                    refused_count += 1
+                else:
+                    taken.append(1_000 * (time.monotonic() - start))
+    return [float(np.percentile(taken, 99)) for taken in times], refused_count
 
 
 def memory_mib(server: Server) -> float:

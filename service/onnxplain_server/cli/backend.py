@@ -44,7 +44,7 @@ from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles, model_columns
 from onnxplain_server.transport.uploads import name_inline
 from onnxplain_server.transport.written_results import WrittenResults
-from onnxplain_server.wire.protobuf_split import split
+from onnxplain_server.wire.requests.message_split import has_large_model, split_message
 from onnxplain_server.wire.requests.request_messages import FileRequest
 
 if TYPE_CHECKING:
@@ -199,11 +199,10 @@ class LocalBackend:
         call: RequestContext,
     ) -> tuple[bytes, Blobs]:
         """Serialise a request; fetch what it names by URI."""
-        content = request.SerializeToString()
         if request.model.uri or (
             not isinstance(request, DescribeModelRequest) and request.table.HasField("uris")
         ):
-            parts = split(content, method)
+            parts = split_message(request, method)
             fetched = FetchedFiles(self._parts.sources(), NO_LIMITS, NoModelCache())
 
             def columns(model: RequestFile) -> ModelColumns:
@@ -212,7 +211,10 @@ class LocalBackend:
 
             named = name_inline(method, fetched.resolve(method, parts, call.control, columns))
             return named.message, named.blobs
-        return content, NO_BLOBS
+        if has_large_model(request):
+            named = name_inline(method, split_message(request, method))
+            return named.message, named.blobs
+        return request.SerializeToString(), NO_BLOBS
 
     def _call(self, control: RequestControl, follower: Follower = NOBODY) -> RequestContext:
         # No prefix: the cache is not shared with other callers.

@@ -50,7 +50,6 @@ from onnxplain_server.cli.rows.described_rows import (
     InputColumns,
 )
 from onnxplain_server.core import contract_limits
-from onnxplain_server.report import renderer
 
 COMMAND_CLASS = methods.MethodCommand
 
@@ -240,8 +239,6 @@ def explain(
     """
     with asked(context) as (chosen, message):
         output = output or of_ending(Output, output_file)
-        if output is Output.HTML:
-            renderer.require()  # before the computation, which may take long
         warn_of_long_work(chosen, message)
         with files.destination(output_file) as write:
             with progress.bar() as on_progress:

@@ -257,6 +257,7 @@ class PartialDependenceOptions:
     trim_upper = Limits(default=0.99, min=0.0, max=1.0, exclusive_min=True)
     group_count = Limits(default=4, min=1, max=100)
     include_missing = Limits(default=False)
+    max_outside_share = Limits(default=1.0, min=0.0, max=1.0)
 
 
 class InteractionsOptions:

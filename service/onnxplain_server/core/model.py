@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from onnxplain_server.core.contract_limits import ModelDescription
-from onnxplain_server.core.warnings import AnswerWarning
+from onnxplain_server.core.warnings import AnswerWarning, Tells
 
 if TYPE_CHECKING:  # the serving process reads names without numpy
     from onnxplain_server.core.arrays import Array, Indices, Vector
@@ -107,15 +107,29 @@ def default_outputs(count: int, *, is_binary: bool) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Warning about a result, and what it means here."""
+    """Warning about a result, and what it means here.
+
+    Attributes
+    ----------
+    warning : AnswerWarning
+    message : str
+    is_no_doubt : bool
+        Whether it only tells how the answer was made, though others of its code tell a doubt.
+    """
 
     warning: AnswerWarning
     message: str
+    is_no_doubt: bool = False
 
     @property
     def code(self) -> str:
         """Stable code of the contract."""
         return self.warning.name
+
+    @property
+    def tells(self) -> Tells:
+        """What its message is about."""
+        return Tells.HOW_IT_WAS_MADE if self.is_no_doubt else self.warning.value.tells
 
 
 def distinct_names(names: Iterable[str]) -> tuple[str, ...]:

@@ -201,6 +201,15 @@ class CategoryEngine(Protocol):
 
 
 @runtime_checkable
+class UnusedFeatures(Protocol):
+    """An engine of a model of which it is known which features it ignores."""
+
+    @property
+    def unused(self) -> frozenset[int]:
+        """Features that the outputs certainly ignore."""
+
+
+@runtime_checkable
 class PiecewiseConstant(Protocol):
     """An engine of models that are piecewise constant in features, with known breakpoints."""
 

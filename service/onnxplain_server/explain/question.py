@@ -39,6 +39,8 @@ class Question:
         outputs themselves.
     is_scale_asked : bool
         Whether the request names `scale`; else the methods and the model choose: `choose_scale`.
+    has_margin : bool
+        Whether the model has a margin, once it is loaded: its response is then a probability.
     budget_seconds : float or None
         Time of the request; None: the default for an overview, no limit for methods.
     budget_predicted_row_count : float or None
@@ -60,6 +62,7 @@ class Question:
     outputs: tuple[str, ...] = ()
     scale: Scale = Scale.RESPONSE
     is_scale_asked: bool = False
+    has_margin: bool = False
     engine: Engine | None = None
     row_count: int | None = None
     seed: int = 0

@@ -170,7 +170,7 @@ def _overview(request: BoundRequest, comparing: ComparisonJob | None) -> Answer:
 
 def _losses(request: BoundRequest, plan: OverviewPlan) -> list[Part]:
     """Return the losses and importances of an overview with a target."""
-    from onnxplain_server.explain.planning.overview import further_losses
+    from onnxplain_server.explain.planning.overview_part import further_losses
 
     parts = list(plan.losses(None))
     for part in tuple(parts):

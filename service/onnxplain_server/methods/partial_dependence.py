@@ -47,6 +47,7 @@ class Options:
     group_column: str = ""
     group_count: int = PartialDependenceOptions.group_count.default
     include_missing: bool = PartialDependenceOptions.include_missing.default
+    max_outside_share: float = PartialDependenceOptions.max_outside_share.default
 
     @property
     def are_stepped(self) -> tuple[bool, ...]:
@@ -78,6 +79,8 @@ class PartialDependenceCurve:
     near_means : (n_points, n_outputs) or None
         Mean predictions of these rows as they are; NaN without rows. None where they cost
         predictions, and for surfaces.
+    outside_shares, outside_share, outside_partner
+        See `CurveSupport`; without numbers where rows are too few to tell.
     """
 
     features: tuple[str, ...]
@@ -90,6 +93,9 @@ class PartialDependenceCurve:
     upper: Matrix | None = None
     row_weights: Vector | None = None
     near_means: Matrix | None = None
+    outside_shares: Vector | None = None
+    outside_share: float | None = None
+    outside_partner: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

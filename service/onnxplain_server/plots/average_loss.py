@@ -21,7 +21,7 @@ from onnxplain_server.plots.elements.labels import (
     shorten_apart,
     spell_interval,
 )
-from onnxplain_server.plots.elements.naming import in_units_of, spoken
+from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import (
     NOT_SHOWN,
     drawable,
@@ -29,19 +29,23 @@ from onnxplain_server.plots.elements.number_formats import (
 )
 from onnxplain_server.plots.elements.ranking import MOST_BARS, each
 from onnxplain_server.plots.elements.style import MOST_SERIES
+from onnxplain_server.plots.units.prediction_units import units_of
+from onnxplain_server.plots.units.shown_losses import ShownLoss
 
 _LABEL_LENGTH = 42  # characters
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
     """Draw bars of average losses: one plot, "average-loss"."""
-    name = heading = loss_names.heading(result.loss, result.output_names)
-    unit = in_units_of(loss_names.unit(result.loss), result.output_names)
+    loss = ShownLoss.of(result.loss, result.output_names)
+    name = heading = loss.heading(result.output_names)
+    unit = loss.unit(result.output_names, units_of(result.output_names))
     if len(result.output_names) > 1:
         name += f" for {spoken(result.output_names, len(result.output_names))}"
     grouped = any(one.group for one in result.losses)
     column = shorten(clean(result.group_column or "group"), 30)
     title = f"{name}, by {column}" if grouped else name
+    result = _with_shown_losses(result, loss)
     bars = _groups(result) if grouped else _outputs(result)
     remarks = [*_finding(bars, grouped), *_left_out(result, bars, grouped)]
     if bars.errors is not None:
@@ -52,6 +56,20 @@ def plots(result: Result) -> tuple[Plot, ...]:
     words = BarTitles(column if grouped else "output", noun)
     body = draw(bars, words, f"{heading} ({unit})")
     return (finish("average-loss", title, remarks, description, body),)
+
+
+def _with_shown_losses(result: Result, loss: ShownLoss) -> Result:
+    losses = tuple(
+        replace(
+            one,
+            values=loss.values(one.values),
+            standard_errors=None
+            if one.standard_errors is None
+            else loss.errors(one.values, one.standard_errors),
+        )
+        for one in result.losses
+    )
+    return replace(result, losses=losses, total=loss.values(result.total))
 
 
 def _groups(result: Result) -> Bars:

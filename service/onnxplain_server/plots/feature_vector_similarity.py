@@ -13,10 +13,11 @@ from onnxplain_server.methods.feature_vectors.result import (
     is_ill_determined,
 )
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
-from onnxplain_server.plots.elements.labels import short_names
+from onnxplain_server.plots.elements.labels import enumerate_words, short_names
 from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import PLOT_WIDTH, Spec
 
+_METHOD = "feature_vectors"
 _MAX_CELLS = 30
 """Largest number of features on each side of the heat map."""
 _MAX_PAIRS = 3
@@ -115,6 +116,8 @@ def _interchangeable(result: Result) -> str:
     """Return a remark on interchangeable pairs, or on their absence."""
     if result.no_pairs_reason:
         return f"No features are told to stand in for each other: {result.no_pairs_reason}"
+    if doubts := withheld(result):
+        return f"Dots: similar features; none is told to stand in for another, {doubts}"
     pairs = result.interchangeable
     if not pairs:
         return "No two features are shown to stand in for each other"
@@ -122,6 +125,13 @@ def _interchangeable(result: Result) -> str:
     texts = [" and ".join(short_names(both, 24).values()) for both in names[:_MAX_PAIRS]]
     more = f"; and {len(pairs) - _MAX_PAIRS} more" if len(pairs) > _MAX_PAIRS else ""
     return f"Could stand in for each other (dots): {'; '.join(texts)}{more}"
+
+
+def withheld(result: Result) -> str:
+    """Say why nothing is named, as in the summary of a report; empty where all is."""
+    silent = [n.code for n in result.notes if _METHOD in n.warning.value.silences]
+    noun = "warnings" if len(silent) > 1 else "warning"
+    return f"because of the {noun} {enumerate_words(silent)}" if silent else ""
 
 
 def trust(result: Result) -> str:

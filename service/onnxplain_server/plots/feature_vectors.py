@@ -181,6 +181,8 @@ def _colour(result: Result, chosen: Indices) -> Spec:
 
 
 def _finding(result: Result) -> str:
+    if doubts := similarity.withheld(result):
+        return f"No vector is told to be longest, {doubts}"
     longest = [result.features[j] for j in _longest(result, 3)]
     first, *others = short_names(longest, 24).values()
     return f"{first} is longest, then {enumerate_words(others)}"

@@ -19,7 +19,7 @@ from onnxplain_server.plots.axes.missing_values import distinct, key
 from onnxplain_server.plots.axes.number_line import NumberLine
 from onnxplain_server.plots.axes.tiny_steps import without_tiny_steps
 from onnxplain_server.plots.axes.view_axes import axis_of, span
-from onnxplain_server.plots.claims.support import extremes, support_note
+from onnxplain_server.plots.claims.support import MOST_OUTSIDE, extremes, support_note
 from onnxplain_server.plots.drawing import Drawing
 from onnxplain_server.plots.elements import curves, surfaces
 from onnxplain_server.plots.elements.chart import Plot, finish
@@ -66,6 +66,7 @@ def _curve(view: View, samples: dict[str, Array], reach: CommonScale | None) -> 
             values=piece.values,
             row_weights=piece.row_weights,
             near_means=piece.near_means,
+            outside_shares=piece.outside_shares,
         )
         for piece in without_tiny_steps(view, _range(view)).pieces
     ]
@@ -103,6 +104,7 @@ def _heat_map(view: View, samples: dict[str, Array]) -> Plot:
             piece.grid[order[1]],
             piece.values,
             piece.row_weights,
+            piece.outside_shares,
         )
         for piece in view.pieces
         if not panels or _panel(view, piece) in panels
@@ -113,6 +115,10 @@ def _heat_map(view: View, samples: dict[str, Array]) -> Plot:
     axes = (second, first) if order[0] else (first, second)
     body = surfaces.draw(axes, drawn, panels, value_title, view.common_scale, (rows[0], rows[1]))
     remarks = [_finding(view, (first, second)), *view.remarks, *_cell_remarks(view, axes)]
+    if any(
+        (one.outside_shares > MOST_OUTSIDE).any() for one in drawn if one.outside_shares is not None
+    ):
+        remarks.append("Veiled: cells with over half of the moved rows outside the data")
     remarks += [*less_first, *less_second, *left_out]
     return _finish(
         f"heat-map-{'-'.join(view.features)}", _pair_title(view, first, second), remarks, body
@@ -174,7 +180,9 @@ def _split(piece: Piece, labels: dict[Any, str], panel: str) -> Iterable[curves.
     keys = [key(value) for value in piece.grid[1].tolist()]
     for value, label in labels.items():
         is_value = np.array([other == value for other in keys])
-        yield curves.Series(label, panel, piece.grid[0][is_value], piece.values[is_value])
+        outside = None if piece.outside_shares is None else piece.outside_shares[is_value]
+        points, values = piece.grid[0][is_value], piece.values[is_value]
+        yield curves.Series(label, panel, points, values, outside_shares=outside)
 
 
 def _panel(view: View, piece: Piece) -> str:

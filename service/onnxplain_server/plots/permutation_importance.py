@@ -9,12 +9,13 @@ from onnxplain_server.methods.losses import is_score
 from onnxplain_server.methods.permutation_importance import Result
 from onnxplain_server.plots.claims.directions import of_outputs
 from onnxplain_server.plots.drawing import Drawing
-from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, enumerate_words, shorten
-from onnxplain_server.plots.elements.naming import TOTAL, in_units_of, spoken
+from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.ranking import counts, each, finding, strongest
+from onnxplain_server.plots.units.prediction_units import TOTAL, units_of
+from onnxplain_server.plots.units.shown_losses import ShownLoss
 
 _TITLE = "Permutation importance"
 DIRECTIONS_READ = "▲ ▼ the average prediction rises, or falls, along the feature"
@@ -30,8 +31,11 @@ def plots(result: Result, curves: partial_dependence.Result | None = None) -> tu
     """
     if not result.importances:
         return ()
-    values = np.array([importance.values for importance in result.importances])
-    errors = np.array([importance.standard_errors for importance in result.importances])
+    loss = _shown(result)
+    before, values = result.baseline_losses, np.array([one.values for one in result.importances])
+    errors = np.array([one.standard_errors for one in result.importances])
+    errors = loss.increase_errors(before, values, errors)
+    values = loss.increases(before, values)
     bars = strongest(
         [importance.features for importance in result.importances],
         values,
@@ -56,23 +60,29 @@ def plots(result: Result, curves: partial_dependence.Result | None = None) -> tu
     return (finish("permutation-importance", title, remarks, description, body),)
 
 
+def _shown(result: Result) -> ShownLoss:
+    return ShownLoss.of(result.loss, result.output_names, is_share=result.normalize)
+
+
 def _noun(result: Result) -> str:
     grouped = any(len(importance.features) > 1 for importance in result.importances)
     return "entry" if grouped else "feature"
 
 
 def _axis_title(result: Result) -> str:
-    change = loss_names.change(result.loss)
+    loss = _shown(result)
+    change = loss.change
     increase = f"{change[0].upper()}{change[1:]} after shuffling"
     if result.normalize:
         return f"{increase}, as a share of that before"
-    unit = in_units_of(loss_names.unit(result.loss), result.output_names)
+    unit = loss.unit(result.output_names, units_of(result.output_names))
     return f"{increase} ({unit})"
 
 
 def _baseline(result: Result, bars: Bars) -> str:
-    baseline = result.baseline_losses[list(bars.columns)]
-    name = loss_names.heading(result.loss, result.output_names)
+    loss = _shown(result)
+    baseline = loss.values(result.baseline_losses[list(bars.columns)])
+    name = loss.heading(result.output_names)
     return f"{name} before shuffling: {each(bars.outputs, baseline, baseline)}"
 
 

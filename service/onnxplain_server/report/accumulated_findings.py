@@ -13,6 +13,7 @@ from onnxplain.v1.accumulated_local_effects_pb2 import (
 from onnxplain_server.core.arrays import Array, Matrix
 from onnxplain_server.plots.elements.labels import clean, distinguish
 from onnxplain_server.plots.elements.number_formats import spell_whole
+from onnxplain_server.plots.units.prediction_units import Units
 from onnxplain_server.report.effect_findings import curve_extremes, grid_point
 from onnxplain_server.report.finding import (
     Finding,
@@ -21,7 +22,6 @@ from onnxplain_server.report.finding import (
     joined,
     number,
     truncate,
-    unit,
 )
 
 
@@ -46,7 +46,7 @@ def accumulated_ranges(
     return ends, ranges
 
 
-def of_accumulated(result: AccumulatedLocalEffectsResult) -> Iterator[Finding]:
+def of_accumulated(result: AccumulatedLocalEffectsResult, units: Units) -> Iterator[Finding]:
     """Write the lowest and highest point of each curve, and the weight of the rows behind it."""
     outputs = distinguish(result.output_names)
     has_groups = any(curve.group for curve in result.curves)
@@ -55,7 +55,7 @@ def of_accumulated(result: AccumulatedLocalEffectsResult) -> Iterator[Finding]:
         Heading("features"),
         *([Heading("group")] if has_groups else []),
         *if_several(outputs, Heading("output")),
-        Heading(f"lowest ({unit(outputs)})", is_number=True),
+        Heading(f"lowest ({units.of_values(outputs)})", is_number=True),
         Heading("at"),
         Heading("highest", is_number=True),
         Heading("at"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from onnxplain.v1.attributions_pb2 import AttributionsOptions, AttributionsResult
@@ -14,6 +15,7 @@ from onnxplain_server.plots.attributions.waterfall import MOST_ROWS
 from onnxplain_server.plots.attributions.words import own_value, row_name, value_kind
 from onnxplain_server.plots.elements.labels import clean, enumerate_words
 from onnxplain_server.plots.elements.number_formats import spell_beside
+from onnxplain_server.plots.units.prediction_units import Units
 from onnxplain_server.report.finding import (
     Finding,
     Heading,
@@ -21,7 +23,6 @@ from onnxplain_server.report.finding import (
     joined,
     number,
     truncate,
-    unit,
 )
 
 _LIMITS = {
@@ -76,22 +77,30 @@ def is_shapley(options: AttributionsOptions) -> bool:
     return options.value != AttributionsOptions.Value.BANZHAF
 
 
-def of_attributions(result: AttributionsResult, options: AttributionsOptions) -> Iterator[Finding]:
+def of_attributions(
+    result: AttributionsResult, options: AttributionsOptions, units: Units
+) -> Iterator[Finding]:
     """Tell the values of few rows, and the mean sizes of more."""
     kind = value_kind(is_shapley=is_shapley(options))
-    limit = _LIMITS.get(options.perturbation, _LIMIT)
+    texts = _Texts(kind, units, _LIMITS.get(options.perturbation, _LIMIT))
     if has_few_rows(result):
         for row in range(result.explained_row_count):
-            yield _of_row(result, row, kind, limit)
+            yield _of_row(result, row, texts)
     elif np.isfinite(result.mean_absolute_values).any():
-        yield _sizes(result, options, kind, limit)
+        yield _sizes(result, options, texts)
     if result.interactions:
-        yield _interactions(result, limit)
+        yield _interactions(result, texts)
 
 
-def _sizes(
-    result: AttributionsResult, options: AttributionsOptions, kind: str, limit: str
-) -> Finding:
+class _Texts(NamedTuple):
+    """Texts of all tables: the kind of value, the units of predictions, and the limit."""
+
+    kind: str
+    units: Units
+    limit: str
+
+
+def _sizes(result: AttributionsResult, options: AttributionsOptions, texts: _Texts) -> Finding:
     outputs = list(result.output_names)
     shape = (len(result.features), len(outputs))
     means = np.array(result.mean_absolute_values).reshape(shape)
@@ -113,14 +122,14 @@ def _sizes(
     numbers += [Heading("standard error", True)] * are_drawn
     columns = (Heading("feature"), *if_several(outputs, Heading("output")), *numbers)
     counted = told_mean_rows(result, options)
-    note = f"Mean size of the {kind} of {counted}, in the {unit(outputs)}"
+    note = f"Mean size of the {texts.kind} of {counted} ({texts.units.of_values(outputs)})"
     note += "; standard errors are those of rows that are drawn from many" * are_drawn + "."
     if result.largest_standard_errors:
         note += " Values are estimated, which raises the mean sizes of small ones."
-    return Finding(f"{kind}, mean sizes", note, limit, columns, rows, left_out)
+    return Finding(f"{texts.kind}, mean sizes", note, texts.limit, columns, rows, left_out)
 
 
-def _of_row(result: AttributionsResult, row: int, kind: str, limit: str) -> Finding:
+def _of_row(result: AttributionsResult, row: int, texts: _Texts) -> Finding:
     outputs, values = list(result.output_names), values_of(result)[row]
     errors = np.array(result.standard_errors)
     errors = errors.reshape(-1, *values.shape) if len(errors) else errors
@@ -149,12 +158,13 @@ def _of_row(result: AttributionsResult, row: int, kind: str, limit: str) -> Find
         _way(base, prediction) + (f" for {clean(output)}" if len(outputs) > 1 else "")
         for base, prediction, output in zip(result.base_values, predictions, outputs, strict=True)
     ]
-    note = f"{kind} in the {unit(outputs)}. The prediction is {enumerate_words(parts)}."
-    title = f"{kind} of {row_name(result.row_indices, row, result.explained_row_count)}"
-    return Finding(title, note, limit, columns, rows, left_out)
+    unit = texts.units.of_values(outputs)
+    note = f"{texts.kind} ({unit}). The prediction is {enumerate_words(parts)}."
+    title = f"{texts.kind} of {row_name(result.row_indices, row, result.explained_row_count)}"
+    return Finding(title, note, texts.limit, columns, rows, left_out)
 
 
-def _interactions(result: AttributionsResult, limit: str) -> Finding:
+def _interactions(result: AttributionsResult, texts: _Texts) -> Finding:
     """Tell the pairs of the largest mean interaction over the rows explained."""
     outputs, pairs = list(result.output_names), list(combinations(result.features, 2))
     values = np.array(result.interactions).reshape(-1, len(pairs), len(outputs))
@@ -174,11 +184,12 @@ def _interactions(result: AttributionsResult, limit: str) -> Finding:
     columns = (Heading("pair"), *if_several(outputs, Heading("output")))
     columns += (Heading("mean absolute interaction", is_number=True),)
     columns += (Heading("interaction", is_number=True),) if len(values) == 1 else ()
+    unit = texts.units.of_values(outputs)
     note = (
-        f"What two features add together beyond what each adds alone, in the {unit(outputs)}; "
+        f"What two features add together beyond what each adds alone ({unit}); "
         f"mean size over {told_rows(len(values))}, each counted once."
     )
-    return Finding("Interactions of pairs", note, limit, columns, rows, left_out)
+    return Finding("Interactions of pairs", note, texts.limit, columns, rows, left_out)
 
 
 def _way(base: float, prediction: float) -> str:

@@ -15,6 +15,7 @@ from onnxplain.v1.interactions_pb2 import InteractionsResult, InteractionStatist
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceCurve, PartialDependenceResult
 
 from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.core.number_texts import share_text
 from onnxplain_server.methods.groups import free_label
 from onnxplain_server.plots.claims.pair_coverage import pair_coverage
 from onnxplain_server.plots.claims.support import extremes
@@ -27,6 +28,7 @@ from onnxplain_server.plots.elements.number_formats import (
     spell_beside,
 )
 from onnxplain_server.plots.elements.selection import ascending
+from onnxplain_server.plots.units.prediction_units import Units
 from onnxplain_server.report.finding import (
     Finding,
     Heading,
@@ -34,7 +36,6 @@ from onnxplain_server.report.finding import (
     joined,
     number,
     truncate,
-    unit,
 )
 
 _STATISTICS = (
@@ -80,7 +81,7 @@ class _TableTexts(NamedTuple):
     interval: str
 
 
-def of_interactions(result: InteractionsResult) -> Iterator[Finding]:
+def of_interactions(result: InteractionsResult, units: Units) -> Iterator[Finding]:
     """Write one table for each order."""
     outputs = distinguish(result.output_names)
     for name, heading, note, limit in _STATISTICS:
@@ -89,13 +90,14 @@ def of_interactions(result: InteractionsResult) -> Iterator[Finding]:
         among = pair_coverage(result.overall, statistics).among if name == "pairwise" else ""
         reading = f"{note}; of {among}" if among else note
         texts = _TableTexts(heading, reading, limit, _interval_title(result.confidence_level))
-        yield _statistics(statistics, outputs, texts)
+        yield _statistics(statistics, outputs, texts, units)
 
 
 def of_partial_dependence(result: PartialDependenceResult) -> Iterator[Finding]:
     """Write the lowest and highest point of each curve."""
     outputs = distinguish(result.output_names)
     grouped = any(curve.group for curve in result.curves)
+    is_supported = any(curve.HasField("outside_share") for curve in result.curves)
     columns = (
         Heading("features"),
         *([Heading("group")] if grouped else []),
@@ -104,6 +106,7 @@ def of_partial_dependence(result: PartialDependenceResult) -> Iterator[Finding]:
         Heading("at"),
         Heading("highest", is_number=True),
         Heading("at"),
+        *([Heading("outside the data", is_number=True)] if is_supported else []),
     )
     shown, left_out = truncate(result.curves, len(outputs), "further curves")
     yield Finding(
@@ -112,12 +115,18 @@ def of_partial_dependence(result: PartialDependenceResult) -> Iterator[Finding]:
         "are left out",
         "with correlated features, curves lead through combinations that do not occur",
         columns,
-        tuple(row for curve in shown for row in _curve(curve, outputs, grouped)),
+        tuple(
+            (*row, *([outside_text(curve)] if is_supported else []))
+            for curve in shown
+            for row in _curve(curve, outputs, grouped)
+        ),
         left_out,
     )
 
 
-def of_individual(result: IndividualConditionalExpectationResult) -> Iterator[Finding]:
+def of_individual(
+    result: IndividualConditionalExpectationResult, units: Units
+) -> Iterator[Finding]:
     """Write how much the curves of single rows change."""
     outputs = distinguish(result.output_names)
     grouped = any(any(curves.groups) for curves in result.curves)
@@ -126,7 +135,7 @@ def of_individual(result: IndividualConditionalExpectationResult) -> Iterator[Fi
         *([Heading("group")] if grouped else []),
         *if_several(outputs, Heading("output")),
         Heading("rows", is_number=True),
-        Heading(f"typical change ({unit(outputs)})", is_number=True),
+        Heading(f"typical change ({units.of_values(outputs)})", is_number=True),
         Heading("largest change", is_number=True),
         Heading("in row", is_number=True),
     )
@@ -148,13 +157,16 @@ def of_individual(result: IndividualConditionalExpectationResult) -> Iterator[Fi
 
 
 def _statistics(
-    statistics: Sequence[InteractionStatistic], outputs: Sequence[str], texts: _TableTexts
+    statistics: Sequence[InteractionStatistic],
+    outputs: Sequence[str],
+    texts: _TableTexts,
+    units: Units,
 ) -> Finding:
     ranked, left_out = truncate(
         sorted(statistics, key=lambda s: -sum(s.numerators)), len(outputs), "weaker ones"
     )
     shares: Matrix = np.array([s.values for s in ranked])
-    sizes: Matrix = np.sqrt(np.array([s.numerators for s in ranked]))
+    sizes: Matrix = units.size_factor * np.sqrt(np.array([s.numerators for s in ranked]))
     is_tested = any(s.p_values for s in ranked)
     rows = [
         (
@@ -174,7 +186,7 @@ def _statistics(
         Heading("share", is_number=True),
         *([Heading(texts.interval, is_number=True)] if texts.interval else []),
         *([Heading("p-value", is_number=True)] if is_tested else []),
-        Heading(f"size ({unit(outputs)})", is_number=True),
+        Heading(f"size ({units.of_sizes(outputs)})", is_number=True),
     )
     reading = f"share = {texts.note}; size = √numerator"
     if is_tested:
@@ -213,6 +225,11 @@ def _curve(
             number(values[high, column], values[:, column]),
             grid_point(curve, high),
         )
+
+
+def outside_text(curve: PartialDependenceCurve) -> str:
+    """Write the share of the rows, moved along a curve, that the table has no such values for."""
+    return share_text(curve.outside_share) if curve.HasField("outside_share") else ""
 
 
 def curve_extremes(

@@ -13,6 +13,9 @@ from onnxplain.v1.explanation_service_pb2 import (
     Explanation,
     Receipt,
 )
+from onnxplain.v1.explanation_service_pb2 import (
+    Warning as WarningMessage,
+)
 from onnxplain.v1.model_pb2 import ModelDescription, ModelInput
 
 from onnxplain_server.core.warnings import WARNINGS, Tells
@@ -51,12 +54,19 @@ def warnings(answer: ExplainResponse) -> list[Caution]:
 
 
 def warnings_that_tell(answer: ExplainResponse, what: Tells) -> list[Caution]:
-    """Return the warnings of an answer of one kind; those of a newer server tell a doubt."""
-    return [caution for caution in warnings(answer) if _tells(caution.code) is what]
+    """Return the warnings of an answer of one kind; those of an unknown one tell a doubt."""
+    messages: list[Any] = list(answer.warnings)
+    kinds = [_tells(message) for message in messages]
+    pairs = zip(warnings(answer), kinds, strict=True)
+    return [caution for caution, kind in pairs if kind is what]
 
 
-def _tells(code: str) -> Tells:
-    return WARNINGS[code].tells if code in WARNINGS else Tells.DOUBT
+def _tells(message: Any) -> Tells:
+    """Return what a message is about, as it says, or else by its code."""
+    kind: str = WarningMessage.Kind.Name(message.kind)
+    if kind in Tells.__members__:
+        return Tells[kind]
+    return WARNINGS[message.code].tells if message.code in WARNINGS else Tells.DOUBT
 
 
 def model(description: ModelDescription) -> list[Fact]:

@@ -113,8 +113,3 @@ def number(value: float, others: Vector) -> str:
     if not np.isfinite(value):
         return not_finite(value)
     return between_zero_and_one(value, spell(value, scale_format(others)))
-
-
-def unit(outputs: Sequence[str]) -> str:
-    """Return the unit of predictions."""
-    return f"unit of {outputs[0]}" if len(outputs) == 1 else "unit of the output"

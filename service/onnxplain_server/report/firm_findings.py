@@ -10,15 +10,16 @@ from onnxplain.v1.firm_pb2 import FirmImportance, FirmOptions, FirmResult, FirmS
 from onnxplain_server.core.arrays import Matrix
 from onnxplain_server.plots.elements.labels import clean, distinguish
 from onnxplain_server.plots.elements.number_formats import spell_beside
-from onnxplain_server.report.finding import Finding, Heading, if_several, truncate, unit
+from onnxplain_server.plots.units.prediction_units import Units
+from onnxplain_server.report.finding import Finding, Heading, if_several, truncate
 
 
-def of_firm(result: FirmResult) -> Iterator[Finding]:
+def of_firm(result: FirmResult, units: Units) -> Iterator[Finding]:
     """Write importances, the largest first, other measures, and strings of sequences."""
     if result.HasField("sequences"):
         yield _strings(result, result.sequences)
         return
-    yield _importances(result)
+    yield _importances(result, units)
     yield _contrasts(result)
 
 
@@ -27,7 +28,7 @@ def _interval(importance: FirmImportance, k: int, values: Matrix) -> tuple[str, 
     return spell_beside(importance.standard_errors[k], values), f"{low} … {high}"
 
 
-def _importances(result: FirmResult) -> Finding:
+def _importances(result: FirmResult, units: Units) -> Finding:
     outputs = distinguish(result.output_names)
     ranked = sorted(result.importances, key=lambda i: -np.nansum(np.abs(i.values)))
     shown, left_out = truncate(ranked, len(outputs), "less important ones")
@@ -49,7 +50,7 @@ def _importances(result: FirmResult) -> Finding:
     columns = (
         Heading("feature"),
         *if_several(outputs, Heading("output")),
-        Heading(f"importance ({unit(result.output_names)})", is_number=True),
+        Heading(f"importance ({units.of_values(result.output_names)})", is_number=True),
         *(intervals if has_interval else []),
         Heading("estimator"),
     )

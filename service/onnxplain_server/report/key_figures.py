@@ -14,9 +14,11 @@ from onnxplain_server.core.warnings import ALL, WARNINGS
 from onnxplain_server.methods.losses import Loss, are_perfect
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean
-from onnxplain_server.plots.elements.naming import in_units_of
 from onnxplain_server.plots.elements.number_formats import spell_beside
+from onnxplain_server.plots.units.prediction_units import Units
+from onnxplain_server.plots.units.shown_losses import ShownLoss
 from onnxplain_server.report.loss_findings import loss_of
+from onnxplain_server.report.output_names import units_of_answer
 
 
 class KeyFigure(NamedTuple):
@@ -38,8 +40,8 @@ def of_answer(answer: ExplainResponse) -> list[KeyFigure]:
     if silenced.issuperset(ALL):
         return []
     told = [e for e in answer.explanations if (e.WhichOneof("result") or "") not in silenced]
-    plain = list(filter(is_of_all_rows, told))
-    figures = [figure for explanation in plain for figure in _of_losses(explanation)]
+    plain, units = list(filter(is_of_all_rows, told)), units_of_answer(answer)
+    figures = [figure for explanation in plain for figure in _of_losses(explanation, units)]
     return [*figures, *_rows(answer)] if figures else []
 
 
@@ -93,24 +95,23 @@ def perfect_outputs(explanation: Explanation) -> Flags:
     return are_perfect(loss, np.array(result.losses[0].values), np.array(result.constant_losses))
 
 
-def _of_losses(explanation: Explanation) -> Iterator[KeyFigure]:
+def _of_losses(explanation: Explanation, units: Units) -> Iterator[KeyFigure]:
     result = explanation.average_loss
-    loss = loss_of(explanation.options.average_loss)
     outputs = list(result.output_names)
-    unit = in_units_of(loss_names.unit(loss), outputs)
+    loss = ShownLoss.of(loss_of(explanation.options.average_loss), outputs)
+    unit = loss.unit(outputs, units)
     values, constants = np.array(result.losses[0].values), np.array(result.constant_losses)
-    are_best, name = perfect_outputs(explanation), loss_names.name(loss)
+    values, constants = loss.values(values), loss.values(constants)
+    are_best, name = perfect_outputs(explanation), loss.name
     if share := r_squared_text(explanation):
         yield KeyFigure("R²", share, "", "1 is perfect, 0 the mean alone")
-        name, unit = f"root {name}", in_units_of(loss_names.unit(Loss.ABSOLUTE_ERROR), outputs)
-        values, constants = np.sqrt(values), np.sqrt(constants)
     name = name[0].upper() + name[1:]
     all_values = np.concatenate([values, constants])
     for column, output in enumerate(outputs):
         if math.isfinite(values[column]):
             named = name if len(outputs) == 1 else f"{name}, {clean(output)}"
             constant = spell_beside(constants[column], all_values) if constants.size else ""
-            comparison = constant and f"{loss_names.yardstick(loss)}: {constant}"
+            comparison = constant and f"{loss_names.yardstick(loss.loss)}: {constant}"
             if are_best[column]:
                 told = "perfect, as rows used in training can be"
                 comparison = f"{told}; {comparison}" if comparison else told

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from onnxplain.v1.average_loss_pb2 import AverageLossOptions
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 from onnxplain.v1.model_pb2 import ModelDescription
+from onnxplain.v1.permutation_importance_pb2 import PermutationImportanceOptions
 
 from onnxplain_server.methods.classes import ClassPairing
+from onnxplain_server.methods.losses import Loss
 from onnxplain_server.plots.elements.naming import Naming, output_labels
+from onnxplain_server.plots.units.prediction_units import Units, are_probabilities
 
 
 def with_output_names(answer: ExplainResponse) -> ExplainResponse:
@@ -47,6 +51,27 @@ def _naming(answer: ExplainResponse) -> Naming:
         target=target_of(answer),
     )
     return Naming(outputs=labels, is_margin=is_margin)
+
+
+def units_of_answer(answer: ExplainResponse) -> Units:
+    """Return the units of the predictions that are explained."""
+    model, receipt = answer.model, answer.receipt
+    options = [explanation.options for explanation in answer.explanations]
+    methods: list[Any] = [getattr(own, own.WhichOneof("method") or "", None) for own in options]
+    known = are_probabilities(
+        are_classes=model.has_class_scores,
+        is_response=receipt.scale != ModelDescription.MARGIN and not receipt.prediction,
+        has_link=ModelDescription.MARGIN in model.scales,
+        losses=[
+            Loss(AverageLossOptions.Loss.Name(own.loss))
+            for own in methods
+            if isinstance(own, _COMPARING) and own.loss
+        ],
+    )
+    return Units(known)
+
+
+_COMPARING = (AverageLossOptions, PermutationImportanceOptions)
 
 
 def target_of(answer: ExplainResponse) -> str:

@@ -20,10 +20,10 @@ from onnxplain.v1.plot_pb2 import Plot
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.warnings import Tells
 from onnxplain_server.plots.elements.labels import clean, distinguish
-from onnxplain_server.report import facts, key_figures, renderer, summary
+from onnxplain_server.report import facts, key_figures, summary
 from onnxplain_server.report.finding import Finding, by_output
 from onnxplain_server.report.key_figures import KeyFigure
-from onnxplain_server.report.output_names import with_output_names
+from onnxplain_server.report.output_names import units_of_answer, with_output_names
 from onnxplain_server.report.page_rules import page_rules
 from onnxplain_server.report.registry import of_explanations, of_method, place
 from onnxplain_server.wire import canonical
@@ -72,6 +72,7 @@ class _TemplateParser:
     summary: list[str] = field(default_factory=list)
     key_figures: list[KeyFigure] = field(default_factory=list)
     key_figure_count: int = 0
+    sentences_in_tiles: list[str] = field(default_factory=list)
     leading_count: int = 0
     options: list[str] = field(default_factory=list)
     warnings: list[facts.Caution] = field(default_factory=list)
@@ -94,18 +95,23 @@ def of_response(answer: ExplainResponse, file_name: str = "") -> str:
     ------
     ExplainError
         INVALID_REQUEST if a plot is not JSON.
-    RendererMissingError
-        Where the renderer is not installed, whose scripts the page has.
     """
     named = with_output_names(answer)
+    figures, rules = key_figures.of_answer(named), page_rules()
+    sections = _sections(named)
+    are_shown = len(sections) > 1 and 0 < len(figures) <= rules.most_key_figures
+    sentences = summary.of_answer(named)
+    of_tiles = summary.in_key_figures(named) if are_shown else []
+    in_tiles = [sentence for sentence in sentences if sentence in of_tiles]
     return _render(
         _TemplateParser(
-            summary=summary.of_answer(named),
+            summary=[sentence for sentence in sentences if sentence not in in_tiles],
             title=_title(answer, answer.receipt.model_name or file_name),
-            key_figures=key_figures.of_answer(named),
-            key_figure_count=page_rules().most_key_figures,
-            leading_count=page_rules().leading_sentences,
-            sections=_sections(named),
+            key_figures=figures,
+            key_figure_count=rules.most_key_figures,
+            leading_count=rules.leading_sentences,
+            sections=sections,
+            sentences_in_tiles=in_tiles,
             options=[facts.options(explanation) for explanation in answer.explanations],
             warnings=facts.warnings_that_tell(answer, Tells.DOUBT),
             remarks=facts.warnings_that_tell(answer, Tells.HOW_IT_WAS_MADE),
@@ -133,7 +139,7 @@ def _sections(answer: ExplainResponse) -> list[Section]:
     """Return the sections in the order of reading; losses of all rows, mere numbers, share one."""
     titles = distinguish(facts.title(explanation) for explanation in answer.explanations)
     pairs = sorted(zip(answer.explanations, titles, strict=True), key=lambda pair: _place(pair[0]))
-    tables = of_explanations([explanation for explanation, _ in pairs])
+    tables = of_explanations([explanation for explanation, _ in pairs], units_of_answer(answer))
     parts = [(*pair, findings) for pair, findings in zip(pairs, tables, strict=True)]
     plain = [part for part in parts if key_figures.is_of_all_rows(part[0])]
     others = [part for part in parts if not key_figures.is_of_all_rows(part[0])]
@@ -197,7 +203,7 @@ def _specification(plot: Plot) -> Any:
 
 
 def _render(page: _TemplateParser) -> str:
-    scripts = [renderer.library(), _asset("drawing.js") + _asset("page.js")]
+    scripts = [_asset("vega.js"), _asset("drawing.js") + _asset("page.js")]
     template = _environment().get_template("page.html")
     return template.render(
         page=page,

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from onnxplain.v1.explanation_service_pb2 import Explanation
 
+from onnxplain_server.plots.units.prediction_units import TARGET_UNITS, Units
 from onnxplain_server.report import (
     accumulated_findings,
     attribution_findings,
@@ -37,11 +38,14 @@ class Answered(NamedTuple):
         Whether the outputs are a link of a linear map.
     loss_row_count : int
         Most rows of a loss of all rows; 0 without one.
+    units : Units
+        Of predictions.
     """
 
     most_important: str
     is_linear: bool
     loss_row_count: int
+    units: Units = TARGET_UNITS
 
 
 class Ranking(NamedTuple):
@@ -72,7 +76,7 @@ class MethodReport:
 
     Attributes
     ----------
-    findings : callable (Explanation) -> iterable of Finding
+    findings : callable (Explanation, Units) -> iterable of Finding
         Returns its tables, the most important first.
     sentences : callable (Explanation, Answered) -> iterable of str
         Returns what was found.
@@ -88,7 +92,7 @@ class MethodReport:
         When not to rely on it, a sentence each.
     """
 
-    findings: Callable[[Explanation], Iterable[Finding]]
+    findings: Callable[[Explanation, Units], Iterable[Finding]]
     sentences: Callable[[Explanation, Answered], Iterable[str]]
     ranking: Ranking | None = None
     has_curves: bool = False
@@ -104,51 +108,59 @@ class MethodReport:
 
 _REPORTS: Mapping[str, MethodReport] = MappingProxyType({
     "permutation_importance": MethodReport(
-        findings=lambda e: loss_findings.of_permutation_importance(
-            e.permutation_importance, e.options.permutation_importance
+        findings=lambda e, units: loss_findings.of_permutation_importance(
+            e.permutation_importance, e.options.permutation_importance, units
         ),
-        sentences=lambda e, told: losses.of_permutation_importance(e, told.loss_row_count),
+        sentences=lambda e, told: losses.of_permutation_importance(
+            e, told.loss_row_count, told.units
+        ),
         ranking=Ranking("shuffling", leading.by_shuffling, losses.most_harmful),
     ),
     "partial_dependence": MethodReport(
-        findings=lambda e: effect_findings.of_partial_dependence(e.partial_dependence),
+        findings=lambda e, _units: effect_findings.of_partial_dependence(e.partial_dependence),
         sentences=lambda e, told: effects.of_partial_dependence(e, told.most_important),
         has_curves=True,
     ),
     "interactions": MethodReport(
-        findings=lambda e: effect_findings.of_interactions(e.interactions),
-        sentences=lambda e, told: effects.of_interactions(e, is_linear=told.is_linear),
+        findings=lambda e, units: effect_findings.of_interactions(e.interactions, units),
+        sentences=lambda e, told: effects.of_interactions(e, told.units, is_linear=told.is_linear),
         ranking=Ranking("size of effect", leading.by_size, effects.moving_most),
     ),
     "individual_conditional_expectation": MethodReport(
-        findings=lambda e: effect_findings.of_individual(e.individual_conditional_expectation),
+        findings=lambda e, units: effect_findings.of_individual(
+            e.individual_conditional_expectation, units
+        ),
         sentences=lambda e, _told: effects.of_individual(e),
     ),
     "average_loss": MethodReport(
-        findings=lambda e: loss_findings.of_average_loss(e.average_loss, e.options.average_loss),
+        findings=lambda e, units: loss_findings.of_average_loss(
+            e.average_loss, e.options.average_loss, units
+        ),
         sentences=lambda e, _told: losses.of_average_loss(e),
         heading=loss_findings.loss_title,
     ),
     "feature_vectors": MethodReport(
-        findings=lambda e: vector_findings.of_vectors(e.feature_vectors),
+        findings=lambda e, _units: vector_findings.of_vectors(e.feature_vectors),
         sentences=lambda e, _told: vectors.of_vectors(e),
     ),
     "firm": MethodReport(
-        findings=lambda e: firm_findings.of_firm(e.firm),
+        findings=lambda e, units: firm_findings.of_firm(e.firm, units),
         sentences=lambda e, _told: effects.of_firm(e),
     ),
     "swarm": MethodReport(
-        findings=lambda e: swarm_findings.of_swarm(e.swarm, e.options.swarm),
+        findings=lambda e, _units: swarm_findings.of_swarm(e.swarm, e.options.swarm),
         sentences=lambda e, _told: losses.of_swarm(e),
     ),
     "attributions": MethodReport(
-        findings=lambda e: attribution_findings.of_attributions(
-            e.attributions, e.options.attributions
+        findings=lambda e, units: attribution_findings.of_attributions(
+            e.attributions, e.options.attributions, units
         ),
-        sentences=lambda e, _told: attributions.of_attributions(e),
+        sentences=lambda e, told: attributions.of_attributions(e, told.units),
     ),
     "accumulated_local_effects": MethodReport(
-        findings=lambda e: accumulated_findings.of_accumulated(e.accumulated_local_effects),
+        findings=lambda e, units: accumulated_findings.of_accumulated(
+            e.accumulated_local_effects, units
+        ),
         sentences=lambda e, _told: effects.of_accumulated(e),
     ),
 })  # fmt: skip
@@ -168,7 +180,9 @@ def of_method(method: str) -> MethodReport:
     """Return the report of a method; for an unknown one only a title made from its name."""
     if method not in _REPORTS:
         title = method.replace("_", " ").capitalize() or "Explanation"
-        return MethodReport(findings=lambda _: (), sentences=lambda _, _told: (), title=title)
+        return MethodReport(
+            findings=lambda _, _units: (), sentences=lambda _, _told: (), title=title
+        )
     texts = _texts()[method]
     limits = tuple(texts["limits"])
     return replace(
@@ -192,19 +206,21 @@ def methods_with_curves() -> list[str]:
     return [name for name, own in _REPORTS.items() if own.has_curves]
 
 
-def of_explanations(explanations: Iterable[Explanation]) -> list[list[Finding]]:
+def of_explanations(
+    explanations: Iterable[Explanation], units: Units = TARGET_UNITS
+) -> list[list[Finding]]:
     """Return the tables of each explanation, without those that an earlier one has too."""
     shown: list[Finding] = []
     tables = []
     for explanation in explanations:
-        new = [finding for finding in of_explanation(explanation) if finding not in shown]
+        new = [finding for finding in of_explanation(explanation, units) if finding not in shown]
         shown += new
         tables.append(new)
     return tables
 
 
-def of_explanation(explanation: Explanation) -> list[Finding]:
+def of_explanation(explanation: Explanation, units: Units = TARGET_UNITS) -> list[Finding]:
     """Return the tables of an explanation, without those that have no rows."""
     report = of_method(explanation.WhichOneof("result") or "")
-    findings = (*report.findings(explanation), *of_pairings(explanation.class_pairings))
+    findings = (*report.findings(explanation, units), *of_pairings(explanation.class_pairings))
     return [finding for finding in findings if finding.rows]

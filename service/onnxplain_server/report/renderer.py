@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -21,7 +20,7 @@ class RendererMissingError(ImportError):
 
     def __init__(self) -> None:
         super().__init__(
-            "HTML pages and pictures need the renderer, which is not installed: "
+            "SVG and PNG pictures need the renderer, which is not installed: "
             "pip install 'onnxplain-server[render]'"
         )
 
@@ -43,13 +42,6 @@ def png(vega_lite: str) -> bytes:
         vega_lite, vl_version=_VEGA_LITE, allowed_base_urls=[], scale=_SCALE
     )
     return bytes(drawn)
-
-
-@cache
-def library() -> str:
-    """Return Vega, Vega-Lite and vega-embed as one script, about 0.9 MB; sets `vegaEmbed`."""
-    script = "window.vegaEmbed = vegaEmbed;"
-    return str(_renderer().javascript_bundle(script, vl_version=_VEGA_LITE))
 
 
 def _renderer() -> Any:

@@ -13,7 +13,7 @@ from onnxplain.v1.model_pb2 import ModelDescription
 from onnxplain_server.core.warnings import ALL, WARNINGS, InputWarning, Tells
 from onnxplain_server.plots.elements.labels import clean, enumerate_words
 from onnxplain_server.report import facts, key_figures
-from onnxplain_server.report.output_names import target_of
+from onnxplain_server.report.output_names import target_of, units_of_answer
 from onnxplain_server.report.registry import (
     Answered,
     methods_with_curves,
@@ -43,6 +43,18 @@ def of_answer(answer: ExplainResponse) -> list[str]:
     return list(dict.fromkeys(sentences))
 
 
+def in_key_figures(answer: ExplainResponse) -> list[str]:
+    """Return the sentences whose numbers are all key figures: those on losses of all rows."""
+    codes = {caution.code for caution in facts.warnings(answer)}
+    answered = _answered(answer, codes)
+    return [
+        sentence
+        for explanation in filter(key_figures.is_of_all_rows, answer.explanations)
+        for sentence in of_method("average_loss").sentences(explanation, answered)
+        if any(character.isdigit() for character in sentence)
+    ]
+
+
 def _leading(answer: ExplainResponse, codes: set[str]) -> Iterator[str]:
     """Name the features that lead, where there are curves, or texts that can have none."""
     curves = [e for name in methods_with_curves() for e in _told(answer, name, codes)]
@@ -60,7 +72,7 @@ def _answered(answer: ExplainResponse, codes: set[str]) -> Answered:
     """Return what sentences on one method take from the whole answer."""
     losses = [e.rows.used_row_count for e in answer.explanations if key_figures.is_of_all_rows(e)]
     most = _most_important(answer, codes)
-    return Answered(most, _is_linear(answer), max(losses, default=0))
+    return Answered(most, _is_linear(answer), max(losses, default=0), units_of_answer(answer))
 
 
 def _most_important(answer: ExplainResponse, codes: set[str]) -> str:

@@ -70,7 +70,7 @@ def decode(method: ServiceMethod, media_type: str, content: bytes) -> RequestPar
     if kind == FORM:
         form = _Form(content, parameters.get("boundary", ""))
         is_model = method is ServiceMethod.DESCRIBE
-        return _split(_describe_form(form) if is_model else _form_with_rows(form, request))
+        return _describe_form(form) if is_model else _form_with_rows(form, request)
     if method is ServiceMethod.DESCRIBE:
         return _split(canonical.decode(content, request))
     return _split(rest_request.from_json(content, request))
@@ -144,9 +144,9 @@ class _Form:
         if file is None:
             return None
         _check_charset(file.mimetype_params)
-        return File(file.read(), file.filename or "", file.mimetype)
+        return File(_content(file), file.filename or "", file.mimetype)
 
-    def model_files(self) -> list[ModelFile]:
+    def model_files(self) -> list[tuple[str, bytes]]:
         """Return the files beside the model, each by the name of its part's file."""
         if "model_files" in self._fields:
             message = (
@@ -154,8 +154,7 @@ class _Form:
             )
             raise _invalid(message, "model_files")
         return [
-            ModelFile(name=file.filename or "", content=file.read())
-            for file in self._files.getlist("model_files")
+            (file.filename or "", _content(file)) for file in self._files.getlist("model_files")
         ]
 
     def text(self) -> bytes:
@@ -170,20 +169,38 @@ def _in_memory(*_facts: object, **_named_facts: object) -> io.BytesIO:
     return io.BytesIO()
 
 
-def _form_with_rows(form: _Form, kind: type[rest_request.Rows]) -> rest_request.Rows:
+def _content(file: FileStorage) -> bytes:
+    """Return the bytes of a part, which are not copied."""
+    stream = file.stream
+    return stream.getvalue() if isinstance(stream, io.BytesIO) else stream.read()
+
+
+def _form_with_rows(form: _Form, kind: type[rest_request.Rows]) -> RequestParts:
     form.check_names({"model", "model_files", "table", "request"})
-    request = rest_request.from_files(form.file("model"), form.file("table"), form.text(), kind)
-    if files := form.model_files():
-        request.model.files.extend(files)
-    return request
+    file, files = form.file("model"), form.model_files()
+    named = replace(file, content=b"") if file else None
+    request = rest_request.from_files(named, form.file("table"), form.text(), kind)
+    if file and (file.content or files):
+        request.ClearField("model")
+        return replace(_split(request), model=_together(file, files))
+    request.model.files.extend(ModelFile(name=name, content=content) for name, content in files)
+    return _split(request)
 
 
-def _describe_form(form: _Form) -> DescribeModelRequest:
+def _together(file: File, files: list[tuple[str, bytes]]) -> RequestFile:
+    content = model_files.together(file.content, files) if files else file.content
+    return RequestFile("onnx", content)
+
+
+def _describe_form(form: _Form) -> RequestParts:
     form.check_names({"model", "model_files"})
     if (file := form.file("model")) is None:
         message = "the part model is missing; send the ONNX file under that name"
         raise _invalid(message, "model")
-    return DescribeModelRequest(model=Model(content=file.content, files=form.model_files()))
+    files = form.model_files()
+    if not (file.content or files):
+        return _split(DescribeModelRequest(model=Model(content=b"")))
+    return RequestParts(b"", _together(file, files))
 
 
 def _split(message: FileRequest) -> RequestParts:

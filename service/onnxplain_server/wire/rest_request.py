@@ -12,7 +12,6 @@ from onnxplain.v1.explanation_service_pb2 import (
     ExplainRequest,
     PredictRequest,
 )
-from onnxplain.v1.model_pb2 import Model
 
 from onnxplain_server.core.contract_limits import ExplainRequest as ExplainRequestLimits
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -77,7 +76,7 @@ def from_files(model: File | None, table: File | None, text: bytes, kind: type[R
             message = f"the {name} is both a file and in the request; send it once"
             raise ExplainError(Reason.INVALID_REQUEST, message, name)
     if model is not None:
-        request.model.CopyFrom(Model(content=model.content))
+        request.model.content = model.content
         if isinstance(request, ExplainRequest):
             request.model_name = request.model_name or _file_name(model.name)
     if table is not None:

@@ -145,3 +145,27 @@ def test_many_texts_are_left_to_the_sample(runner, table, tmp_path, blocks, monk
 
     assert found.explanations[0].rows.drawn_row_count == 150
     assert "read in blocks" not in found.receipt.engine_reason
+
+
+@pytest.mark.parametrize("group_column", ["", "kind"])
+def test_support_is_that_of_memory_where_the_sample_has_all_rows(
+    runner, table, tmp_path, monkeypatch, group_column: str
+) -> None:
+    cut_blocks(monkeypatch, 128, sampled=N)
+    options = pb2.PartialDependenceOptions(group_column=group_column, max_outside_share=0.9)
+    names = names_of(MODEL)
+    table["s6"] = table["s5"] + np.float32(0.001)
+    request = asked(options, weight_column="weight", feature_columns=names)
+
+    found, expected = answers(runner, request, table, tmp_path)
+
+    pairs = zip(
+        *(answer.explanations[0].partial_dependence.curves for answer in (found, expected)),
+        strict=True,
+    )
+    for in_blocks, in_memory in pairs:
+        assert list(in_blocks.outside_shares) == pytest.approx(list(in_memory.outside_shares))
+        assert in_blocks.outside_share == pytest.approx(in_memory.outside_share)
+        assert in_blocks.outside_partner == in_memory.outside_partner
+    assert "CURVES_EXTRAPOLATE" in {note.code for note in found.warnings}
+    assert not any(curve.row_weights for curve in found.explanations[0].partial_dependence.curves)

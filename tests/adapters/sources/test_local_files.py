@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from onnxplain_server.adapters.sources.canonical_uri import canonical
 from onnxplain_server.adapters.sources.local_endpoints import LocalEndpoints
 from onnxplain_server.adapters.sources.local_files import LocalFiles
@@ -61,3 +65,39 @@ def test_what_cannot_be_written_is_told_before_the_computation(
 
     assert (refused.value.reason, refused.value.field) == (reason, "result_uri")
     sources.check_writable(f"file://{tmp_path}/rows")
+
+
+@given(st.text(st.sampled_from("aé %25;?#+.&=:~,'Ω"), min_size=1, max_size=12))
+@example("100%.csv")
+@example("a%20b; c?.csv")
+def test_an_address_of_pathlib_names_the_same_file(name: str) -> None:
+    path = Path("/tables") / name / "rows.csv"
+    if name in {".", ".."}:
+        return
+
+    uri = canonical(path.as_uri())
+
+    assert Path("/", *uri.segments) == path
+    assert canonical(str(uri)) == uri
+
+
+@pytest.mark.parametrize("uri", ["file:///a%2fb", "file:///a%5Cb", "file:///a%00", "file:///a%"])
+def test_a_part_of_an_address_hides_no_other_part(uri: str) -> None:
+    with pytest.raises(ExplainError, match="must"):
+        canonical(uri)
+
+
+def test_files_of_this_machine_need_no_library_of_stores() -> None:
+    """As where onnxplain-server was installed without its extra "sources"."""
+    program = "\n".join(
+        (
+            "import sys, onnxplain",
+            "sys.modules['obstore'] = sys.modules['yaml'] = None",
+            "onnxplain.local().close()",
+        )
+    )
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stderr

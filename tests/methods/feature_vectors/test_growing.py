@@ -138,6 +138,7 @@ def test_one_threshold_is_told_almost_wholly(run) -> None:
     assert fitted.fidelity > 0.95
 
 
+@pytest.mark.slow
 def test_trees_are_as_deep_as_tells_most_of_other_rows(run) -> None:
     """A straight line is told the better the finer; of a step under noise, all else is noise."""
     noise = np.random.default_rng(5).normal(size=300)
@@ -164,6 +165,7 @@ def test_fidelity_is_the_mean_over_folds(run) -> None:
     assert fitted.fidelity == pytest.approx(np.mean(scores[0]))
 
 
+@pytest.mark.slow
 def test_noise_cannot_be_told(run) -> None:
     noise = np.random.default_rng(5).normal(size=300)
 

@@ -242,6 +242,7 @@ def gattaca() -> tuple[np.ndarray, np.ndarray]:
     return letters, np.repeat([1.0, -1.0], 800)
 
 
+@pytest.mark.slow
 def test_raw_weights_of_long_strings_fail_where_firm_finds_the_motif(
     gattaca: tuple[np.ndarray, np.ndarray],
 ) -> None:

@@ -40,6 +40,7 @@ from onnxplain_server.report import finding, swarm_findings
         pytest.param([0.0, 1.0], ["0", "1"], id="probabilities"),
         pytest.param([25.431, 25.97], ["25.431", "25.97"], id="a narrow span far from 0"),
         pytest.param([2008, 2011], ["2008", "2011"], id="years have no separator"),
+        pytest.param([1191, 11], ["1,191", "11"], id="other numbers have one from 1,000 on"),
         pytest.param([413287.4, 95000.2], ["413,287", "95,000"], id="prices"),
         pytest.param([-2e-7, 3e-7], ["−2e−7", "3e−7"], id="tiny"),
         pytest.param([2.5e-5, 0.0], ["0.000025", "0"], id="small"),

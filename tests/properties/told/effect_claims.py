@@ -28,14 +28,15 @@ def statistics(found: Match, explanation: Explanation) -> bool:
     result = explanation.interactions
     own = result.importance if found["kind"].startswith("move") else result.pairwise
     told = clean(result.output_names[0]) if len(result.output_names) == 1 else "the output"
-    if not len(own) or (found["unit"] != told and "…" not in found["unit"]):
+    if not len(own) or not _is_unit(found, told):
         return False
-    numerators = np.array([one.numerators for one in own])
+    factor = 100 if found["points"] else 1
+    numerators = factor**2 * np.array([one.numerators for one in own])
     if found["kind"].startswith(("is the", "are the")) and not _among(found["kind"], explanation):
         return False
     for k in for_output(found, result.output_names):
         shares = np.array([one.standard_errors[k] if one.standard_errors else 0.0 for one in own])
-        denominators = np.array([one.denominators[k] for one in own])
+        denominators = factor**2 * np.array([one.denominators[k] for one in own])
         sizes = np.sqrt(numerators[:, k])
         with np.errstate(all="ignore"):
             errors = np.nan_to_num(shares * denominators / (2 * sizes), posinf=0.0)
@@ -46,6 +47,10 @@ def statistics(found: Match, explanation: Explanation) -> bool:
         ):
             return True
     return False
+
+
+def _is_unit(found: Match, told: str) -> bool:
+    return bool(found["points"]) or found["unit"] == told or "…" in (found["unit"] or "")
 
 
 def _among(kind: str, explanation: Explanation) -> bool:
@@ -93,6 +98,22 @@ def curve(found: Match, explanation: Explanation) -> bool:
                 for near, n in zip(places, ("there", "then"), strict=True)
             ):
                 return True
+    return False
+
+
+def outside(found: Match, explanation: Explanation) -> bool:
+    """Check that so many rows of the curve are outside the data: its points by the rows near."""
+    for curve in explanation.partial_dependence.curves:
+        group = clean(curve.group) if curve.group else None
+        if joined(curve.features) != found["names"] or group != found["group"]:
+            continue
+        weights, shares = np.array(curve.row_weights), np.array(curve.outside_shares)
+        known = weights.size and 0 < weights.sum() < np.inf
+        share = float(np.average(shares, weights=weights)) if known else curve.outside_share
+        partner = clean(curve.outside_partner) if curve.outside_partner else None
+        is_near = abs(float(found["share"].split()[-1][:-1]) / 100 - share) <= 0.0051
+        if is_near and share > 0.2 and partner == found["partner"]:
+            return partner is None or partner not in curve.features
     return False
 
 

@@ -33,10 +33,12 @@ def _loss(options: AverageLossOptions) -> str:
     return AverageLossOptions.Loss.Name(options.loss)
 
 
-def _words(options: AverageLossOptions) -> str:
+def _words(options: AverageLossOptions, *, is_root: bool) -> str:
     """The name of a loss, in lower case, with the parameter that tells it from others."""
     loss = _loss(options)
     words = _LOSS_WORDS[loss]
+    if is_root:
+        return f"root {words}"
     if loss == "PINBALL":
         return f"{words} (quantile {np.format_float_positional(options.quantile, trim='-')})"
     if loss == "NDCG" and options.HasField("rank_count"):
@@ -45,6 +47,23 @@ def _words(options: AverageLossOptions) -> str:
         threshold = np.format_float_positional(options.threshold, trim="-")
         return f"{words} (threshold {threshold.replace('-', '−')})"
     return words
+
+
+def is_root(explanation: Explanation) -> bool:
+    """Tell whether losses are squared errors, of which roots are told; but not of sums."""
+    method = explanation.WhichOneof("result")
+    options = getattr(explanation.options, method)
+    outputs = list(getattr(explanation, method).output_names)
+    is_share = getattr(options, "normalize", False)
+    is_squared = not options.loss_expression and _loss(options) == "SQUARED_ERROR"
+    return is_squared and outputs != ["total"] and not is_share
+
+
+def _losses(explanation: Explanation) -> tuple[Array, Array]:
+    """The losses that sentences tell, and those of the best constant."""
+    result = explanation.average_loss
+    found = np.array([one.values for one in result.losses]), np.array(result.constant_losses)
+    return tuple(map(np.sqrt, found)) if is_root(explanation) else found
 
 
 def r_squared(found: Match, explanation: Explanation) -> bool:
@@ -78,9 +97,11 @@ def beside_constant(found: Match, explanation: Explanation) -> bool:
     result = explanation.average_loss
     if len(result.losses) != 1 or len(result.constant_losses) != 1:
         return False
-    pair = np.array([*result.losses[0].values, *result.constant_losses])
+    (own,), constant = _losses(explanation)
+    pair = np.array([*own, *constant])
     options = explanation.options.average_loss
-    is_named = found["name"].lower().startswith(_words(options))
+    words = _words(options, is_root=is_root(explanation))
+    is_named = found["name"].lower().startswith(words)
     is_of_order = found["yardstick"] == "a random order"
     return (
         is_named
@@ -91,19 +112,17 @@ def beside_constant(found: Match, explanation: Explanation) -> bool:
 
 
 def alone(found: Match, explanation: Explanation) -> bool:
-    losses = explanation.average_loss.losses
-    return (
-        len(losses) == 1
-        and len(losses[0].values) == 1
-        and is_written(found["a"], losses[0].values[0])
-    )
+    if not explanation.HasField("average_loss"):
+        return False
+    losses, _ = _losses(explanation)
+    return losses.size == 1 and is_written(found["a"], losses[0, 0])
 
 
 def only_loss(found: Match, explanation: Explanation) -> bool:
     result = explanation.average_loss
     if len(result.losses) != 1:
         return False
-    values = np.array(result.losses[0].values)
+    (values,), _ = _losses(explanation)
     columns = for_output(found, result.output_names)
     worst = {
         "highest": values.max(),
@@ -121,7 +140,9 @@ def only_loss(found: Match, explanation: Explanation) -> bool:
 
 def groups(found: Match, explanation: Explanation) -> bool:
     result = explanation.average_loss
-    values = np.array([one.values for one in result.losses])
+    if not result.losses:
+        return False
+    values, _ = _losses(explanation)
     groups = [clean(one.group) for one in result.losses]
     for k in for_output(found, result.output_names) if len(values) > 1 else ():
         own = values[:, k]
@@ -169,18 +190,27 @@ def shuffled_root(found: Match, explanation: Explanation) -> bool:
     names, values, errors = _importances(explanation)
     if not names or not _rows_told(found, explanation):
         return False
-    unit = clean(explanation.permutation_importance.output_names[0])
-    before = explanation.permutation_importance.baseline_losses[:1]
-    leading = leaders(values[:, 0], errors[:, 0])
-    roots = np.sqrt(np.maximum([*before, *(before[0] + values[:, 0])], 0))
-    ends = [roots[1 + k] for k in (leading[-1:] + leading[:1])]
-    return (
-        named([names[k] for k in leading], found["names"], "or")
-        and (found["unit"] == unit or "…" in found["unit"])
-        and is_written(found["before"], roots[0], roots)
-        and all(is_written(text, v, roots) for text, v in zip(
-            (found["a"], found["b"] or found["a"]), ends, strict=True))
-    )  # fmt: skip
+    result = explanation.permutation_importance
+    one = clean(result.output_names[0]) if len(result.output_names) == 1 else "the output"
+    if not is_root(explanation) or (found["unit"] not in {one, None} and "…" not in found["unit"]):
+        return False
+    for k in for_output(found, result.output_names):
+        squares = np.maximum(result.baseline_losses[k] + np.array([0, *values[:, k]]), 0)
+        roots = np.sqrt(squares)
+        with np.errstate(all="ignore"):
+            own = np.nan_to_num(errors[:, k] / (2 * roots[1:]), posinf=0)
+        leading = leaders(roots[1:] - roots[0], own)
+        if not leading:
+            continue
+        ends = [roots[1 + at] for at in (leading[-1:] + leading[:1])]
+        if (
+            named([names[at] for at in leading], found["names"], "or")
+            and is_written(found["before"], roots[0], roots)
+            and all(is_written(text, v, roots) for text, v in zip(
+                (found["a"], found["b"] or found["a"]), ends, strict=True))
+        ):  # fmt: skip
+            return True
+    return False
 
 
 def no_harm(found: Match, explanation: Explanation) -> bool:

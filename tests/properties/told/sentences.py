@@ -29,7 +29,9 @@ class Template(NamedTuple):
 
 
 _OF, _FOR = r"(?: of (?P<output>.+?))?", r"(?: for (?P<output>.+?))?"
-_UNIT = r" \(units of (?P<unit>.+?)\)"
+_UNIT = (
+    r"(?: \((?:units of (?P<unit>.+?)|probability(?: of .+?)?)\)|(?P<points> percentage points))"
+)
 _LINK = r"(?:; the link alone makes it, .*)?"
 _ROWS = r"(?: \((?P<rows>[\d,]+) of the rows\))?\."
 _A, _B, _BEFORE = (rf"(?P<{name}>{NUMBER})" for name in ("a", "b", "before"))
@@ -44,8 +46,8 @@ _MOVED = (
 _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
     ((rf"R² is (?P<r2>{NUMBER}): the root mean squared error of (?P<of>.+) is {_A}, that of its "
       rf"mean {_B}\."), loss_claims.r_squared),
-    ((rf"(?P<name>.+) is {_A}, of (?P<yardstick>the best constant prediction|a random order) "
-      rf"{_B}\."), loss_claims.beside_constant),
+    ((rf"(?P<name>.+) is {_A}; that of (?P<yardstick>the best constant prediction|a random order) "
+      rf"is {_B}\."), loss_claims.beside_constant),
     ((rf".+? for (?P<output>.+) is {_A}, the (?P<worst>highest|lowest) of all outputs\."),
      loss_claims.only_loss),
     (rf".+ is {_A} for (?P<worst>each) output\.", loss_claims.only_loss),
@@ -57,8 +59,8 @@ _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
     (rf".+?{_FOR} is {_A} for each group\.", loss_claims.groups),
     ((rf"{_SHUFFLING}an? .+?{_FOR} by {_A_TO_B}{_TIMES}{_ALIKE}, from {_BEFORE} before{_ROWS}"),
      loss_claims.shuffled),
-    ((rf"{_SHUFFLING}the root mean squared error rises from {_BEFORE} to (?:values from )?{_A_TO_B}"
-      rf"{_UNIT}{_ALIKE}{_ROWS}"), loss_claims.shuffled_root),
+    ((rf"{_SHUFFLING}the root mean squared error{_FOR} rises from {_BEFORE} to "
+      rf"(?:values from )?{_A_TO_B}{_UNIT}{_ALIKE}{_ROWS}"), loss_claims.shuffled_root),
     (rf"Shuffling no feature makes the .+ worse{_ROWS}", loss_claims.no_harm),
     ((rf"Shuffling no feature makes the .+?{_FOR} worse by more than two standard errors: by {_A}"
       rf"{_TIMES} at most{_ROWS}"), loss_claims.no_harm),
@@ -75,6 +77,9 @@ _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
     ((rf"Along (?P<names>.+?)(?:, whose curve has the widest range,)? the average prediction{_OF}"
       r"(?: in the group (?P<group>.+))? is lowest, (?P<low>(?:almost )?\S+) at (?P<there>.+), "
       r"and highest, (?P<high>(?:almost )?\S+) at (?P<then>.+)\."), effect_claims.curve),
+    ((r"Of the rows moved along (?P<names>.+?)(?: in the group (?P<group>.+))?, (?P<share>.+?%) "
+      r"combine values that the table lacks(?:, mostly with (?P<partner>.+))?\."),
+     effect_claims.outside),
     (r"No feature asked about moves the average prediction\.", effect_claims.flat_curves),
     ((rf"Along (?P<names>.+?) the accumulated effect on (?P<output>.+?)(?: in the group "
       rf"(?P<group>.+))? (?P<verb>rises|falls) by {_A} from (?P<there>.+) to (?P<then>.+), over "
@@ -121,7 +126,9 @@ def faults_of_sentences(answer: ExplainResponse, *, with_page: bool = True) -> I
             yield f"the terminal begins otherwise: {text[:200]}"
     for explanation in named.explanations:
         for plot in explanation.plots:
-            yield from faults_of_plot(explanation, plot.name, plot.description)
+            yield from faults_of_plot(
+                explanation, plot.name, plot.description, are_probabilities=may_be_points(named)
+            )
     if with_page:
         shown = _words(html.unescape(re.sub(r"<[^>]*>", "", page.of_response(answer))))
         yield from (f"not on the page: {s}" for s in sentences if _words(s) not in shown)
@@ -143,12 +150,27 @@ def is_true(sentence: str, answer: ExplainResponse) -> bool:
     if found := re.fullmatch(leading_claims.PATTERN, sentence):
         return leading_claims.lead(found, answer)
     read = [(re.fullmatch(one.pattern, sentence), one.holds) for one in _TEMPLATES]
-    return any(
+    has_unit = " percentage points" not in sentence or may_be_points(answer)
+    return has_unit and any(
         holds(found, explanation)
         for found, holds in read
         if found
         for explanation in answer.explanations
     )
+
+
+def may_be_points(answer: ExplainResponse) -> bool:
+    """Tell whether sizes are told in percentage points, as probabilities of classes are explained.
+
+    A link makes them, or a log loss of outputs within 0 and 1 was chosen.
+    """
+    model, receipt = answer.model, answer.receipt
+    if not model.has_class_scores or receipt.scale == 2 or receipt.prediction:
+        return False
+    methods = ("average_loss", "permutation_importance")
+    losses = {getattr(e.options, m).loss for e in answer.explanations for m in methods
+              if e.options.WhichOneof("method") == m}  # fmt: skip
+    return 2 in model.scales or bool(losses & {5, 6})
 
 
 def _is_about(found: Match, answer: ExplainResponse) -> bool:

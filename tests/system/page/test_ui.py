@@ -70,6 +70,7 @@ def test_it_uploads_the_files_and_answers_the_holder_of_the_token_only(ui) -> No
     assert status(f"{origin}/v1/models/{model}", token[::-1]) == 401
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_it(ui) -> None:
     process = ui()
     _, told = address_of(process)

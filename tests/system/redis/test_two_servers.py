@@ -73,6 +73,7 @@ def same(one, other) -> bool:
     return bool(np.allclose(numbers(one), numbers(other), rtol=1e-9, atol=1e-12))
 
 
+@pytest.mark.slow
 def test_the_second_answers_from_the_grids_of_the_first(
     pair: list[Any], network: bytes, rows: Rows, undisturbed: Undisturbed, ping
 ) -> None:

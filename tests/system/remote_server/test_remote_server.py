@@ -66,7 +66,8 @@ def await_metric(server: Any, name: str) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("isolation", ["available", pytest.param("none", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("isolation", ["available", "none"])
 def test_a_remote_model_is_explained_as_its_file(
     serve: Callable[..., Any], models: Any, listed: Any, case: Any, tmp_path: Path, isolation: str
 ) -> None:

@@ -78,6 +78,7 @@ def test_googles_store(serve: Any, tmp_path: Path, google: Any, case: Any, expec
     ]
 
 
+@pytest.mark.slow
 def test_a_web_server_with_a_private_certificate(
     serve: Any, tmp_path: Path, authority: Authority, case: Any, expected: Any
 ) -> None:

@@ -6,13 +6,18 @@ import math
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.transport.admission import scheduler as scheduler_module
 from onnxplain_server.transport.admission.admission import Caller
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.grpc import receiving
 from onnxplain_server.transport.grpc.receiving import MessageReceiver
+
+from tools.unread_call import UnreadCall
+from tools.waiting import PATIENCE_SECONDS, until
 
 MESSAGE_BYTES = 2**20
 PATIENCE = 120.0
@@ -90,3 +95,27 @@ def test_a_slow_upload_gives_way_to_another_caller(
         thread.join(PATIENCE)
 
     assert reasons == [Reason.OVERLOADED]
+
+
+def test_a_call_that_waits_to_be_received_sends_no_more_than_a_window(
+    start, make_runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """HTTP/2's windows would grow otherwise, and each caller that waits would take a MiB."""
+    monkeypatch.setattr(scheduler_module, "_RECEIVE_SECONDS", 0.3)
+    client = start(make_runner(), running_count=1, waiting_count=20)
+    scheduler = client.server._scheduler
+    method, part = "/onnxplain.v1.ExplanationService/Explain", b"."
+    with ExitStack() as opened:
+
+        def call(message: bytes) -> UnreadCall:
+            made = UnreadCall(client.server.grpc_port, method, message, missing_byte_count=9)
+            return opened.enter_context(closing(made))
+
+        count = scheduler._reading._count
+        for _ in range(count):
+            call(part)
+        until(lambda: scheduler._reading.held.total() >= scheduler._reading._shared_count)
+        waiting = call(bytes(2**22))
+
+        assert waiting.is_reset.wait(PATIENCE_SECONDS)
+        assert waiting.sent_byte_count < 2**17

@@ -71,13 +71,13 @@ def overview(sections: Sequence[tuple[str, Shown]], answer: Answer) -> str:
         Of the results.
     """
     parts = [_section(title, result, _PLOT_COUNT) for title, result in sections]
-    return "\n".join([*_head(answer), *parts, _receipt(answer.receipt)])
+    return "\n".join([*_head(answer), *parts, *_made(answer)])
 
 
 def page(title: str, sections: Sequence[tuple[str, Shown]], answer: Answer) -> str:
     """Return a page with all plots and tables, which are drawn as in a notebook."""
     parts = [_section(name, r, len(r.plots)) + _table(r) for name, r in sections]
-    body = "\n".join([*_head(answer), *parts, _receipt(answer.receipt)])
+    body = "\n".join([*_head(answer), *parts, *_made(answer)])
     return _PAGE.format(title=escape(title), body=body)
 
 
@@ -90,7 +90,14 @@ def _head(answer: Answer) -> list[str]:
 
 
 def _warnings(warnings: Sequence[Any]) -> list[str]:
-    return [f"<p>⚠ {escape(warning.message)}</p>" for warning in warnings]
+    """Write the doubts; other warnings are sentences, or tell how the answer was made."""
+    return [f"<p>⚠ {escape(one.message)}</p>" for one in warnings if one.kind == "DOUBT"]
+
+
+def _made(answer: Answer) -> list[str]:
+    """Write how the answer was made, at its end."""
+    told = [one.message for one in answer.warnings if one.kind == "HOW_IT_WAS_MADE"]
+    return [*(f"<p><small>{escape(text)}</small></p>" for text in told), _receipt(answer.receipt)]
 
 
 def _section(title: str, result: Shown, plot_count: int) -> str:

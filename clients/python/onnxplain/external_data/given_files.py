@@ -9,7 +9,7 @@ from onnxplain.external_data.inlining import MOST_BYTES, ValueFile, in_one_piece
 
 
 def with_files(
-    content: bytes, files: Sequence[tuple[str, bytes]], most_bytes: int = MOST_BYTES
+    content: bytes, files: Sequence[tuple[str, bytes | memoryview]], most_bytes: int = MOST_BYTES
 ) -> bytes:
     """Put the values of files into the model that names them; see `in_one_piece`.
 
@@ -30,7 +30,7 @@ def with_files(
             )
         unused.discard(name)
         file = given[name]
-        return ValueFile(len(file), lambda start, length: bytes(file[start : start + length]))
+        return ValueFile(len(file), lambda start, length: file[start : start + length])
 
     whole = in_one_piece(content, find, most_bytes)
     if unused:

@@ -6,6 +6,7 @@ fields, so that its identity does not depend on how it was cut. Needs no onnx pa
 
 from __future__ import annotations
 
+import io
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -17,7 +18,7 @@ from onnxplain.external_data.wire_fields import (
     Field,
     MalformedError,
     fields,
-    length_field,
+    length_head,
     varint_of,
 )
 
@@ -41,6 +42,8 @@ _IS_EXTERNAL = 1
 _MOST_FIELDS = 3_000_000
 """Of the model, which are some seconds of reading."""
 
+_BLOCK_BYTES = 2**22
+
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _MOST_DEPTH = 100
 
@@ -61,11 +64,11 @@ class ValueFile(NamedTuple):
     Attributes
     ----------
     byte_count : int
-    read : callable (start, length) -> bytes
+    read : callable (start, length) -> bytes or memoryview
     """
 
     byte_count: int
-    read: Callable[[int, int], bytes]
+    read: Callable[[int, int], bytes | memoryview]
 
 
 FindFile: TypeAlias = Callable[[str], ValueFile]
@@ -83,19 +86,73 @@ def in_one_piece(content: bytes, find: FindFile, most_bytes: int = MOST_BYTES) -
         EXTERNAL_DATA where a file is missing, lies outside of the model's folder, or does not fit;
         MODEL_TOO_LARGE where all values have more than `most_bytes`.
     """
+    whole = _with_values(content, find, most_bytes)
+    return content if whole is None else whole.joined()
+
+
+def find_files(content: bytes, find: FindFile) -> None:
+    """Find the files that a model names, and check that its values fit, without reading them."""
+    _with_values(content, find, MOST_BYTES)
+
+
+def _with_values(content: bytes, find: FindFile, most_bytes: int) -> _Message | None:
     if b"location" not in content:
-        return content
+        return None
     inliner = _Inliner(find, most_bytes)
+    whole = _Message()
     try:
-        parts = list(inliner.rewritten(content, "model", 0))
+        inliner.rewrite(content, "model", 0, whole)
     except MalformedError:
-        return content  # the service says what is wrong
-    return b"".join(parts) if inliner.byte_count else content
+        return None  # the service says what is wrong
+    return whole if inliner.byte_count else None
 
 
 def refusal(message: str) -> ExplainError:
     """Return the error EXTERNAL_DATA."""
     return ExplainError("EXTERNAL_DATA", message, "model", "INVALID_ARGUMENT")
+
+
+class _Values(NamedTuple):
+    """Values of a file, which are read when the model is put together."""
+
+    file: ValueFile
+    start: int
+    byte_count: int
+
+
+class _Message:
+    """Parts of a message, which are put together once: values of some GB are in memory once."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes | memoryview | _Values] = []
+        self.byte_count = 0
+
+    def add(self, part: bytes | memoryview) -> None:
+        """Append bytes."""
+        self.parts.append(part)
+        self.byte_count += len(part)
+
+    def add_field(self, number: int, part: _Message | _Values) -> None:
+        """Append a field with its tag and length."""
+        self.add(length_head(number, part.byte_count))
+        self.parts += part.parts if isinstance(part, _Message) else [part]
+        self.byte_count += part.byte_count
+
+    def joined(self) -> bytes:
+        """Return all bytes."""
+        whole = io.BytesIO()
+        for part in self.parts:
+            if not isinstance(part, _Values):
+                whole.write(part)
+                continue
+            end = part.start + part.byte_count
+            for start in range(part.start, end, _BLOCK_BYTES):
+                length = min(_BLOCK_BYTES, end - start)
+                block = part.file.read(start, length)
+                if len(block) != length:
+                    raise refusal("a file of the model changed while it was read; try again")
+                whole.write(block)
+        return whole.getvalue()
 
 
 class _Inliner:
@@ -104,21 +161,24 @@ class _Inliner:
         self._most_bytes = most_bytes
         self.byte_count = 0
         self._field_count = 0
+        self._files: dict[str, ValueFile] = {}
 
-    def rewritten(self, content: bytes | memoryview, kind: str, depth: int) -> Iterator[bytes]:
-        """Yield a message's bytes, with tensors that hold their values."""
+    def rewrite(self, content: bytes | memoryview, kind: str, depth: int, target: _Message) -> None:
+        """Append a message's parts, with tensors that hold their values."""
         if depth > _MOST_DEPTH:
             raise MalformedError
         children = _CHILDREN[kind]
         for field in self._fields(content):
             child = children.get(field.number)
             if child is None or field.payload is None:
-                yield bytes(field.whole)
-            elif child == _TENSOR:
-                yield length_field(field.number, self._tensor(field.payload))
+                target.add(field.whole)
+                continue
+            inner = _Message()
+            if child == _TENSOR:
+                self._add_tensor(field.payload, inner)
             else:
-                inner = b"".join(self.rewritten(field.payload, child, depth + 1))
-                yield length_field(field.number, inner)
+                self.rewrite(field.payload, child, depth + 1, inner)
+            target.add_field(field.number, inner)
 
     def _fields(self, content: bytes | memoryview) -> Iterator[Field]:
         for field in fields(content):
@@ -130,22 +190,27 @@ class _Inliner:
                 )
             yield field
 
-    def _tensor(self, content: memoryview) -> bytes:
+    def _add_tensor(self, content: memoryview, target: _Message) -> None:
         parts = list(self._fields(content))
         external = [part for part in parts if part.number == _EXTERNAL]
         location = [varint_of(part) for part in parts if part.number == _LOCATION]
         if not external or (location or [0])[-1] != _IS_EXTERNAL:
-            return bytes(content)
-        values = length_field(_RAW, self._values(parts, _entries(external)))
+            target.add(content)
+            return
         kept = [part for part in parts if part.number not in {_RAW, _EXTERNAL, _LOCATION}]
-        before = b"".join(bytes(part.whole) for part in kept if part.number < _RAW)
-        after = b"".join(bytes(part.whole) for part in kept if part.number > _RAW)
-        return before + values + after
+        for part in kept:
+            if part.number < _RAW:
+                target.add(part.whole)
+        target.add_field(_RAW, self._values(parts, _entries(external)))
+        for part in kept:
+            if part.number > _RAW:
+                target.add(part.whole)
 
-    def _values(self, parts: list[Field], entries: Mapping[str, str]) -> bytes:
+    def _values(self, parts: list[Field], entries: Mapping[str, str]) -> _Values:
         name = _text_of(parts, _NAME)
         location = _checked(entries.get("location", ""), name)
-        size, read = self._find(location)
+        file = self._found(location)
+        size = file.byte_count
         start = _whole_number(entries.get("offset", "0"), name)
         expected = _byte_count(parts)
         length = size - start if expected is None else expected
@@ -164,7 +229,12 @@ class _Inliner:
                 f"the files of the model hold more than {self._most_bytes:,} bytes of its values"
             )
             raise ExplainError("MODEL_TOO_LARGE", fault, "model", "INVALID_ARGUMENT")
-        return read(start, length)
+        return _Values(file, start, length)
+
+    def _found(self, location: str) -> ValueFile:
+        if location not in self._files:
+            self._files[location] = self._find(location)
+        return self._files[location]
 
 
 def _entries(external: list[Field]) -> Mapping[str, str]:

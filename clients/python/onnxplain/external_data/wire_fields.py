@@ -60,9 +60,9 @@ def varint_of(field: Field) -> int:
     return _varint(field.whole, at)[0]
 
 
-def length_field(number: int, content: bytes) -> bytes:
-    """Write a field of bytes or of a message."""
-    return _written(number << 3 | _LENGTH) + _written(len(content)) + content
+def length_head(number: int, byte_count: int) -> bytes:
+    """Write tag and length of a field of bytes or of a message, which follows."""
+    return _written(number << 3 | _LENGTH) + _written(byte_count)
 
 
 def _varint(view: memoryview, at: int) -> tuple[int, int]:

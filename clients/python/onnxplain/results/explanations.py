@@ -8,7 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TypeVar, overload
 
-from onnxplain.display import overview, rendering
+from onnxplain.display import overview
 from onnxplain.results import provenance
 from onnxplain.results.by_method import READERS, Result, ResultsByMethod
 from onnxplain.results.canonical_json import from_json, to_json
@@ -143,10 +143,10 @@ class Explanations(ResultsByMethod, Sequence[Result]):
     def to_html(self, path: str | PathLike[str] | None = None) -> str:
         """Write a page to send, and return it.
 
-        With the server's package and its renderer (`onnxplain-server[render]`) in this environment,
-        it is the report of `onnxplain explain --output html`, which loads nothing. Otherwise it has
-        all plots, as a notebook shows them, and all tables: it loads nothing with
-        `onnxplain[notebook]`; without, Vega after a click.
+        With the server's package (`onnxplain-server`) in this environment, it is the report of
+        `onnxplain explain --output html`, which loads nothing. Otherwise it has all plots, as a
+        notebook shows them, and all tables: it loads nothing with `onnxplain[notebook]`; without,
+        Vega after a click.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class Explanations(ResultsByMethod, Sequence[Result]):
             File to write. Default: none.
         """
         reports = entry_points(group=_REPORT_GROUP)
-        if reports and rendering.is_installed():
+        if reports:
             page = str(next(iter(reports)).load()(self.message))
         else:
             name = self.message.receipt.model_name

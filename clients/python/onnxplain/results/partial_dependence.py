@@ -46,6 +46,13 @@ class PartialDependenceCurve(Tabular):
         that comes from some of them.
     row_weights : (n_points,)
         Weights of the rows nearest to each point; empty for a table read in blocks.
+    outside_shares : (n_points,)
+        Share of the rows that lie outside the table's support once they are moved to each
+        point; empty where the table has too few rows to tell.
+    outside_share : float
+        Their mean, weighted by the rows near each point; NaN where they are empty.
+    outside_partner : str
+        Feature whose values are lacking most often beside those of the points; empty without one.
     message : PartialDependenceCurve
         As the server sent it.
     """
@@ -59,6 +66,9 @@ class PartialDependenceCurve(Tabular):
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
     row_weights: npt.NDArray[np.float64]
+    outside_shares: npt.NDArray[np.float64]
+    outside_share: float
+    outside_partner: str
     message: partial_dependence_pb2.PartialDependenceCurve = field(repr=False)
 
     @classmethod
@@ -75,6 +85,8 @@ class PartialDependenceCurve(Tabular):
             lower=np.array(message.lower).reshape(-1, len(output_names)),
             upper=np.array(message.upper).reshape(-1, len(output_names)),
             row_weights=np.array(message.row_weights),
+            outside_shares=np.array(message.outside_shares),
+            outside_share=message.outside_share if message.outside_shares else np.nan,
             message=message,
         )
 

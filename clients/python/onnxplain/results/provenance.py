@@ -247,6 +247,9 @@ def _comparison(message: explanation_service_pb2.Receipt) -> PredictionCompariso
     return PredictionComparison.from_message(message.prediction_comparison)
 
 
+_DOUBT, _UNKNOWN = "DOUBT", "KIND_UNSPECIFIED"
+
+
 @dataclass(frozen=True, slots=True)
 class Warning:  # noqa: A001  # the contract's name; not exported, so that it shadows nothing
     """Warning about a number.
@@ -257,12 +260,16 @@ class Warning:  # noqa: A001  # the contract's name; not exported, so that it sh
         Stable identifier, like "LABELS_ONLY".
     message : str
         Meaning and cure.
+    kind : str
+        What it is about: "DOUBT", "HOW_IT_WAS_MADE", or "SENTENCE" for one of the summary.
     """
 
     code: str
     message: str
+    kind: str = "DOUBT"
 
     @classmethod
     def from_message(cls, message: Any) -> Warning:
         """Read it from the contract's form, whose stub mypy takes for the builtin."""
-        return cls(message.code, message.message)
+        kind = explanation_service_pb2.Warning.Kind.Name(message.kind)
+        return cls(message.code, message.message, _DOUBT if kind == _UNKNOWN else kind)

@@ -9,7 +9,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PartialDependenceOptions(_message.Message):
-    __slots__ = ("features", "grid_size", "strategy", "trim_lower", "trim_upper", "grids", "group_column", "group_count", "include_missing")
+    __slots__ = ("features", "grid_size", "strategy", "trim_lower", "trim_upper", "grids", "group_column", "group_count", "include_missing", "max_outside_share")
     class Strategy(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         STRATEGY_UNSPECIFIED: _ClassVar[PartialDependenceOptions.Strategy]
@@ -29,6 +29,7 @@ class PartialDependenceOptions(_message.Message):
     GROUP_COLUMN_FIELD_NUMBER: _ClassVar[int]
     GROUP_COUNT_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_MISSING_FIELD_NUMBER: _ClassVar[int]
+    MAX_OUTSIDE_SHARE_FIELD_NUMBER: _ClassVar[int]
     features: _containers.RepeatedCompositeFieldContainer[FeatureGroup]
     grid_size: int
     strategy: PartialDependenceOptions.Strategy
@@ -38,7 +39,8 @@ class PartialDependenceOptions(_message.Message):
     group_column: str
     group_count: int
     include_missing: bool
-    def __init__(self, features: _Optional[_Iterable[_Union[FeatureGroup, _Mapping]]] = ..., grid_size: _Optional[int] = ..., strategy: _Optional[_Union[PartialDependenceOptions.Strategy, str]] = ..., trim_lower: _Optional[float] = ..., trim_upper: _Optional[float] = ..., grids: _Optional[_Iterable[_Union[Grid, _Mapping]]] = ..., group_column: _Optional[str] = ..., group_count: _Optional[int] = ..., include_missing: bool = ...) -> None: ...
+    max_outside_share: float
+    def __init__(self, features: _Optional[_Iterable[_Union[FeatureGroup, _Mapping]]] = ..., grid_size: _Optional[int] = ..., strategy: _Optional[_Union[PartialDependenceOptions.Strategy, str]] = ..., trim_lower: _Optional[float] = ..., trim_upper: _Optional[float] = ..., grids: _Optional[_Iterable[_Union[Grid, _Mapping]]] = ..., group_column: _Optional[str] = ..., group_count: _Optional[int] = ..., include_missing: bool = ..., max_outside_share: _Optional[float] = ...) -> None: ...
 
 class FeatureGroup(_message.Message):
     __slots__ = ("names",)
@@ -61,7 +63,7 @@ class PartialDependenceResult(_message.Message):
     def __init__(self, output_names: _Optional[_Iterable[str]] = ..., curves: _Optional[_Iterable[_Union[PartialDependenceCurve, _Mapping]]] = ...) -> None: ...
 
 class PartialDependenceCurve(_message.Message):
-    __slots__ = ("features", "group", "grid", "values", "weight", "lower", "upper", "row_weights")
+    __slots__ = ("features", "group", "grid", "values", "weight", "lower", "upper", "row_weights", "outside_shares", "outside_share", "outside_partner")
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     GRID_FIELD_NUMBER: _ClassVar[int]
@@ -70,6 +72,9 @@ class PartialDependenceCurve(_message.Message):
     LOWER_FIELD_NUMBER: _ClassVar[int]
     UPPER_FIELD_NUMBER: _ClassVar[int]
     ROW_WEIGHTS_FIELD_NUMBER: _ClassVar[int]
+    OUTSIDE_SHARES_FIELD_NUMBER: _ClassVar[int]
+    OUTSIDE_SHARE_FIELD_NUMBER: _ClassVar[int]
+    OUTSIDE_PARTNER_FIELD_NUMBER: _ClassVar[int]
     features: _containers.RepeatedScalarFieldContainer[str]
     group: str
     grid: _containers.RepeatedCompositeFieldContainer[_table_pb2.Column]
@@ -78,4 +83,7 @@ class PartialDependenceCurve(_message.Message):
     lower: _containers.RepeatedScalarFieldContainer[float]
     upper: _containers.RepeatedScalarFieldContainer[float]
     row_weights: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, features: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., grid: _Optional[_Iterable[_Union[_table_pb2.Column, _Mapping]]] = ..., values: _Optional[_Iterable[float]] = ..., weight: _Optional[float] = ..., lower: _Optional[_Iterable[float]] = ..., upper: _Optional[_Iterable[float]] = ..., row_weights: _Optional[_Iterable[float]] = ...) -> None: ...
+    outside_shares: _containers.RepeatedScalarFieldContainer[float]
+    outside_share: float
+    outside_partner: str
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., grid: _Optional[_Iterable[_Union[_table_pb2.Column, _Mapping]]] = ..., values: _Optional[_Iterable[float]] = ..., weight: _Optional[float] = ..., lower: _Optional[_Iterable[float]] = ..., upper: _Optional[_Iterable[float]] = ..., row_weights: _Optional[_Iterable[float]] = ..., outside_shares: _Optional[_Iterable[float]] = ..., outside_share: _Optional[float] = ..., outside_partner: _Optional[str] = ...) -> None: ...

@@ -181,10 +181,20 @@ function ofCurves(result: v1.PartialDependenceResult): Statistics {
         curve.values[point * width + k],
         curve.lower[point * width + k],
         curve.upper[point * width + k],
+        curve.outsideShares[point],
       ]),
     ).flat();
   });
-  const columns = ["Features", "Output", "Group", "At", "Average prediction", "Lower", "Upper"];
+  const columns = [
+    "Features",
+    "Output",
+    "Group",
+    "At",
+    "Average prediction",
+    "Lower",
+    "Upper",
+    "Share outside the data",
+  ];
   return table(POINTS, columns, rows);
 }
 

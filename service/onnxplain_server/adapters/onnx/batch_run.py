@@ -20,12 +20,19 @@ class BatchRun:
         Names of the outputs.
     flat : frozenset of str
         Inputs that expect (n_rows,) instead of (n_rows, 1).
+    values : mapping of name to array
+        What the session reads and does not own.
     """
 
     def __init__(
-        self, session: onnxruntime.InferenceSession, outputs: Sequence[str], flat: frozenset[str]
+        self,
+        session: onnxruntime.InferenceSession,
+        outputs: Sequence[str],
+        flat: frozenset[str],
+        values: Mapping[str, Array],
     ) -> None:
         self._session = session
+        self._values = values
         self._outputs = outputs
         self._flat = flat
 
@@ -41,7 +48,7 @@ class BatchRun:
         """
         if not all(map(_is_read_in_place, buffers.values())):
             return None
-        return _BoundRun(self._session, self._outputs, self._shaped(buffers))
+        return _BoundRun(self._session, self._outputs, self._shaped(buffers), self._values)
 
     def _shaped(self, feeds: Mapping[str, Array]) -> Mapping[str, Array]:
         if not self._flat:
@@ -70,8 +77,10 @@ class _BoundRun:
         session: onnxruntime.InferenceSession,
         outputs: Sequence[str],
         buffers: Mapping[str, Array],
+        values: Mapping[str, Array],
     ) -> None:
         self._session = session
+        self._values = values
         self._outputs = outputs
         self._buffers = buffers
         self._binding = session.io_binding()

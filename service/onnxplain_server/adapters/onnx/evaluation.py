@@ -16,6 +16,7 @@ from onnx import ModelProto
 
 from onnxplain_server.adapters.onnx.batch_run import BatchRun
 from onnxplain_server.adapters.onnx.inputs import Feed
+from onnxplain_server.adapters.onnx.large_values import NO_VALUES
 from onnxplain_server.adapters.onnx.packing import serialize
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.systems.memory import release_freed
@@ -29,8 +30,13 @@ _LARGE = 4 << 20
 """Bytes of a model whose loading leaves much memory freed: ten times as much as the file."""
 
 
-def open_session(model: ModelProto) -> onnxruntime.InferenceSession:
-    """Load a model in a session, without external files and without unbounded constant folding."""
+def open_session(
+    model: ModelProto, values: Mapping[str, Array] = NO_VALUES
+) -> onnxruntime.InferenceSession:
+    """Load a model in a session, without external files and without unbounded constant folding.
+
+    `values` are those of its tensors that are apart, and have to live as long as the session.
+    """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
@@ -41,9 +47,12 @@ def open_session(model: ModelProto) -> onnxruntime.InferenceSession:
         ("optimization.constant_folding_max_output_size_in_bytes", str(_FOLDING_BYTE_LIMIT)),
     ):
         options.add_session_config_entry(name, value)
+    if values:
+        held = [onnxruntime.OrtValue.ortvalue_from_numpy(each) for each in values.values()]
+        options.add_external_initializers(list(values), held)
     content = serialize(model)
     session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    if len(content) > _LARGE:
+    if values or len(content) > _LARGE:
         del content
         release_freed()
     return session
@@ -58,11 +67,16 @@ class RowBatches:
         From `Graph.cut`: without declared output shapes.
     feeds : sequence of Feed
         Its inputs.
+    values : mapping of name to array
+        Of its tensors that are apart.
     """
 
-    def __init__(self, model: ModelProto, feeds: Sequence[Feed]) -> None:
+    def __init__(
+        self, model: ModelProto, feeds: Sequence[Feed], values: Mapping[str, Array] = NO_VALUES
+    ) -> None:
         self._model = model
         self._feeds = feeds
+        self._values = values
         self._declared = next((feed.row_count for feed in feeds if feed.row_count), None)
 
     @property
@@ -90,7 +104,7 @@ class RowBatches:
     def _run(self, model: ModelProto) -> Run:
         outputs = [output.name for output in model.graph.output]
         flat = frozenset(feed.input.name for feed in self._feeds if feed.is_flat)
-        return BatchRun(open_session(model), outputs, flat)
+        return BatchRun(open_session(model, self._values), outputs, flat, self._values)
 
 
 def _with_free_batch(model: ModelProto) -> ModelProto:

@@ -174,7 +174,7 @@ def _open(
 ) -> _Opened:
     feeds = read_inputs(graph)
     model = graph.cut(part.tensor for part in parts)
-    trial = run_trial(model, feeds, rows)
+    trial = run_trial(model, feeds, rows, graph.values)
     return _Opened(model, feeds, parts, OutputColumns(parts, trial.answers), trial)
 
 
@@ -223,9 +223,10 @@ def _output_notes(graph: Graph, response: _Opened) -> tuple[Note, ...]:
     unused = tuple(output.name for output in graph.outputs if output.name not in used)
     if not unused:
         return ()
-    fault = evaluation_fault(graph.model, response.feeds, response.trial.rows).rstrip(".")
+    fault = evaluation_fault(graph.model, response.feeds, response.trial.rows, graph.values)
     if not fault:
         return ()
+    fault = fault.rstrip(".")
     outputs = f"output {quote_name(unused[0])}"
     if len(unused) > 1:
         outputs = f"outputs {listed(unused)}"

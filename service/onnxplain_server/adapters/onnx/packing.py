@@ -7,12 +7,12 @@ with all lists unpacked, for onnxruntime.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto
 
 from onnxplain_server.trees.reading.onnx_nodes import TREE_OPERATORS, is_tree_list, nodes_within
+from onnxplain_server.wire.requests.partial_copy import copy_without
 
 _MORE = 0x80
 """Bit of a byte of a varint, if another byte follows."""
@@ -61,24 +61,6 @@ def serialize(model: ModelProto) -> bytes:
     nodes = b"".join(_field(number, _serialize_node(node)) for node in model.graph.node)
     # Parsers merge the two parts of the graph: so does protobuf define it.
     return frame.SerializeToString() + _field(ModelProto.GRAPH_FIELD_NUMBER, nodes)
-
-
-def copy_without(message: Any, names: Collection[str]) -> Any:
-    """Return a copy of a message without some of its fields, which are not even copied for a time.
-
-    A cleared field would keep its memory as long as the copy lives.
-    """
-    copy = type(message)()
-    for field, value in message.ListFields():
-        if field.name in names:
-            continue
-        if field.is_repeated:
-            getattr(copy, field.name).MergeFrom(value)
-        elif field.message_type:
-            getattr(copy, field.name).CopyFrom(value)
-        else:
-            setattr(copy, field.name, value)
-    return copy
 
 
 def _packable(model: ModelProto) -> Iterator[AttributeProto]:

@@ -13,6 +13,7 @@ from onnxplain_server.adapters.onnx.checks.allowed_operators import operator_tit
 from onnxplain_server.adapters.onnx.checks.gate import check, check_trees
 from onnxplain_server.adapters.onnx.checks.tree_consistency import TreeSizes
 from onnxplain_server.adapters.onnx.faults import refuse_for_memory
+from onnxplain_server.adapters.onnx.large_values import mark_apart, parse_apart
 from onnxplain_server.adapters.onnx.packing import pack
 from onnxplain_server.adapters.onnx.text_locale import use_known_locale
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -52,6 +53,13 @@ def read(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> tuple[Graph, T
 
 def read_file(content: bytes, limits: ModelLimits = DEFAULT_LIMITS) -> ReadFile:
     """Read as `read`, with the notes on a native tree file."""
+    apart = parse_apart(content)
+    if apart:
+        model, values = apart
+        check(model, limits)
+        mark_apart(model, values)
+        use_known_locale(model)
+        return ReadFile(Graph(model, values), check_trees(model, limits), ())
     parsed = parse(content, limits)
     model, notes = parsed
     del parsed

@@ -22,6 +22,7 @@ from onnxplain_server.adapters.onnx.checks.row_consistency import (
 from onnxplain_server.adapters.onnx.evaluation import RowBatches, Run
 from onnxplain_server.adapters.onnx.faults import cause, refuse_for_memory
 from onnxplain_server.adapters.onnx.inputs import Feed
+from onnxplain_server.adapters.onnx.large_values import NO_VALUES
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
@@ -85,7 +86,10 @@ class UntriedModelError(ExplainError):
 
 
 def run_trial(
-    model: ModelProto, feeds: Sequence[Feed], rows: Mapping[str, Array] | None = None
+    model: ModelProto,
+    feeds: Sequence[Feed],
+    rows: Mapping[str, Array] | None = None,
+    values: Mapping[str, Array] = NO_VALUES,
 ) -> Trial:
     """Evaluate trial rows, in one batch and in chunks; choose the evaluation.
 
@@ -93,6 +97,8 @@ def run_trial(
     ----------
     rows : mapping of input name to (n_rows, width), optional
         By default, they are made up.
+    values : mapping of name to array
+        Of the model's tensors that are apart.
 
     Raises
     ------
@@ -100,13 +106,13 @@ def run_trial(
         If not even single rows can be evaluated.
     """
     lenient = _lenient(model)
-    runs = RowBatches(lenient or model, feeds)
+    runs = RowBatches(lenient or model, feeds, values)
     chunked = runs.chunked  # loads the model, whose errors differ: outside of the try
     if rows is None:
         trial = _first_trial(model, runs, feeds, _made_up(chunked, feeds, model), _MADE_UP)
     else:
         trial = _first_trial(model, runs, feeds, iter([_taken(chunked, rows)]), _OF_TABLE)
-    return _with_runs(RowBatches(model, feeds), trial) if lenient else trial
+    return _with_runs(RowBatches(model, feeds, values), trial) if lenient else trial
 
 
 def _first_trial(
@@ -169,10 +175,15 @@ def _with_runs(runs: RowBatches, trial: Trial) -> Trial:
     return replace(trial, run=run, runs=runs)
 
 
-def evaluation_fault(model: ModelProto, feeds: Sequence[Feed], rows: Mapping[str, Array]) -> str:
+def evaluation_fault(
+    model: ModelProto,
+    feeds: Sequence[Feed],
+    rows: Mapping[str, Array],
+    values: Mapping[str, Array] = NO_VALUES,
+) -> str:
     """Return why a model cannot be evaluated on a few rows; empty if it can."""
     try:
-        RowBatches(_lenient(model) or model, feeds).once(rows)
+        RowBatches(_lenient(model) or model, feeds, values).once(rows)
     except Exception as fault:  # noqa: BLE001 - errors of the runtime have any type
         refuse_for_memory(fault)
         return cause(fault)

@@ -8,6 +8,7 @@ from typing import NoReturn
 from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.sources.canonical_uri import canonical
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import AnswerHost, Blobs, ComputationHost
 from onnxplain_server.core.memory import default_memory_bytes
@@ -105,5 +106,5 @@ def _path(table: Table) -> Path | None:
     uri = table.uris.uris[0]
     if not uri.startswith(_LOCAL):
         return None
-    path = local_path(uri.removeprefix(_LOCAL).split("/"))
+    path = local_path(canonical(uri, "table.uris", tells_files=True).segments)
     return path if path.is_file() else None

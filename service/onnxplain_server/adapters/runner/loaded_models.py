@@ -127,10 +127,13 @@ class LoadedModels:
         if file is None:
             return None, question
         loaded = self.load(file, question.scale, host, sample_of)
-        scale = choose_scale(question, loaded.description.scales)
+        scales = loaded.description.scales
+        scale = choose_scale(question, scales)
         if scale is not question.scale:
             loaded = self.load(file, scale, host, sample_of)
-        return loaded, replace(question, scale=scale, is_scale_asked=True)
+        return loaded, replace(
+            question, scale=scale, is_scale_asked=True, has_margin=Scale.MARGIN in scales
+        )
 
     def _loaded(
         self, file: ModelFile, scale: Scale, host: ComputationHost, sample: Background | None

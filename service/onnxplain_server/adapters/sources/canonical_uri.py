@@ -29,6 +29,9 @@ RESULT_FIELD = "result_uri"
 WEB_PORTS = {"https": HTTPS_PORT, "http": 80, "grpcs": None, "grpc": None}
 """Schemes whose authority is a host, each with the port that is left out; None: it is named."""
 
+_ENCODED = {*WEB_PORTS, "file"}
+"""Schemes whose paths are percent-encoded."""
+
 _SHAPE = re.compile(r"([a-z0-9+.-]+):(//[^/]*)?(/.*)?", re.IGNORECASE | re.DOTALL)
 _BUCKET = re.compile(r"[a-z0-9](?:[a-z0-9_-]|\.(?=[a-z0-9])){1,61}[a-z0-9]")
 _HOST = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]*[a-z0-9_])?\.)*[a-z](?:[a-z0-9-]*[a-z0-9])?")
@@ -37,6 +40,9 @@ _MODEL = re.compile(r"[^/@:]+(?:/[0-9]+|@[A-Za-z0-9_-]+)")
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _HIDDEN = re.compile(r"%(?:2e|2f|5c|25|3b|[01][0-9a-f]|7f)", re.IGNORECASE)
 """Dots, slashes, percent signs, semicolons and control characters in disguise."""
+
+_HIDDEN_IN_FILES = re.compile(r"%(?:2f|5c|[01][0-9a-f]|7f)", re.IGNORECASE)
+"""Slashes and control characters: names of files may have the others."""
 
 _UNESCAPED = "!$&'()*+,-.:=@_~"
 """Characters of a segment that stand for themselves, besides letters and digits."""
@@ -72,7 +78,7 @@ class CanonicalUri:
         path = self.path
         if self.scheme == "models":
             return f"models:/{path}"
-        if self.scheme in WEB_PORTS:
+        if self.scheme in _ENCODED:
             path = quote(path, safe=f"/{_UNESCAPED}")
         return f"{self.scheme}://{self.authority}/{path}"
 
@@ -213,9 +219,13 @@ def _address(host: str) -> str:
 
 
 def _path(scheme: str, text: str) -> tuple[tuple[str, ...], bool]:
-    if _HIDDEN.search(text):
+    if scheme != "file" and _HIDDEN.search(text):
         raise ValueError("must not encode dots, slashes, backslashes, semicolons, % or controls")
-    if scheme in WEB_PORTS:
+    if _HIDDEN_IN_FILES.search(text):
+        raise ValueError("must not encode slashes, backslashes or controls")
+    if scheme in WEB_PORTS and ";" in text:
+        raise ValueError("must have no semicolon")
+    if scheme in _ENCODED:
         text = _decoded(text)
     *segments, last = text.split("/")[1:]
     parts = tuple(segments) + ((last,) if last else ())
@@ -225,8 +235,8 @@ def _path(scheme: str, text: str) -> tuple[tuple[str, ...], bool]:
 
 
 def _decoded(text: str) -> str:
-    if _ESCAPE.search(text) or ";" in text:
-        raise ValueError("must have two hexadecimal digits after each %, and no semicolon")
+    if _ESCAPE.search(text):
+        raise ValueError("must have two hexadecimal digits after each %; write % itself as %25")
     try:
         decoded = unquote(text, errors="strict")
     except UnicodeDecodeError:

@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 from urllib.parse import quote
 
 from onnxplain.errors import ExplainError as Fault
-from onnxplain.external_data.inlining import ValueFile, in_one_piece
+from onnxplain.external_data.inlining import ValueFile, find_files, in_one_piece
 from onnxplain.v1.explanation_service_pb2 import Source
 
 from onnxplain_server.adapters.sources.canonical_uri import canonical
@@ -83,12 +83,11 @@ def _beside(content: bytes, byte_limit: int, find: FindFile) -> dict[str, FoundM
     found: dict[str, FoundModelFile] = {}
 
     def file(name: str) -> ValueFile:
-        if name not in found:
-            left = byte_limit - sum(each.byte_count for each in found.values())
-            found[name] = find(name, left)
+        left = byte_limit - sum(each.byte_count for each in found.values())
+        found[name] = find(name, left)
         return ValueFile(found[name].byte_count, lambda _start, _length: b"")
 
-    in_one_piece(content, file)
+    find_files(content, file)
     return found
 
 

@@ -32,13 +32,14 @@ from onnxplain_server.adapters.sources.fetched_model import (
 )
 from onnxplain_server.adapters.sources.interfaces import (
     FilterComparison,
+    ObjectVersion,
     TableFilter,
     TableFormat,
     TableQuery,
 )
 from onnxplain_server.adapters.sources.local_files import LocalFiles
 from onnxplain_server.adapters.sources.mlflow_registry import Registry
-from onnxplain_server.adapters.sources.objects import Objects, ObjectVersion
+from onnxplain_server.adapters.sources.objects import Objects
 from onnxplain_server.adapters.sources.source_files import FoundFile, SourceFiles
 from onnxplain_server.adapters.sources.source_list import SourceEntry, SourceList
 from onnxplain_server.adapters.sources.stores import guarded

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import BinaryIO, Protocol
 
+from onnxplain_server.adapters.sources.canonical_uri import CanonicalUri
+
 
 class TableFormat(Enum):
     """Format of a table's files; values are the names of the contract's forms."""
@@ -47,6 +49,26 @@ class TableFilter:
     column: str
     comparison: FilterComparison
     values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectVersion:
+    """Object as it was found.
+
+    Attributes
+    ----------
+    uri : CanonicalUri
+    byte_count : int
+    version : str
+        ETag; without one, the time of its last change.
+    etag : str or None
+        ETag that tells each byte; None where the store sends none, or a weak one.
+    """
+
+    uri: CanonicalUri
+    byte_count: int
+    version: str
+    etag: str | None
 
 
 @dataclass(frozen=True, slots=True)

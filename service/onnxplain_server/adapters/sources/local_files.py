@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from onnxplain_server.adapters.sources.canonical_uri import CanonicalUri
-from onnxplain_server.adapters.sources.objects import ObjectVersion
+from onnxplain_server.adapters.sources.interfaces import ObjectVersion
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.systems.paths import local_path, segments_of
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -17,6 +16,7 @@ from obstore import exceptions
 
 from onnxplain_server.adapters.sources.canonical_uri import CanonicalUri
 from onnxplain_server.adapters.sources.connections.upstream import GuardSession
+from onnxplain_server.adapters.sources.interfaces import ObjectVersion
 from onnxplain_server.adapters.sources.source_list import SourceEntry
 from onnxplain_server.adapters.sources.stores import build_store
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -25,26 +25,6 @@ _PAUSES = (0.1, 0.4, 1.6)
 """Seconds before a part that was cut off is asked for again."""
 
 _FILE_COUNT_LIMIT = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectVersion:
-    """Object as it was found.
-
-    Attributes
-    ----------
-    uri : CanonicalUri
-    byte_count : int
-    version : str
-        ETag; without one, the time of its last change.
-    etag : str or None
-        ETag that tells each byte; None where the store sends none, or a weak one.
-    """
-
-    uri: CanonicalUri
-    byte_count: int
-    version: str
-    etag: str | None
 
 
 class Objects:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from onnxplain_server.adapters.sources.interfaces import SourceFile
-from onnxplain_server.adapters.sources.objects import ObjectVersion
+from onnxplain_server.adapters.sources.interfaces import ObjectVersion, SourceFile
 
 _THREAD_COUNT = 8
 _PART_BYTES = 2**24

@@ -13,7 +13,6 @@ from onnxplain_server.cli.failure import CommandError, in_short
 from onnxplain_server.cli.output import formatting, progress
 from onnxplain_server.cli.output.formats import Output, is_for_terminal
 from onnxplain_server.cli.requests import request
-from onnxplain_server.report import renderer
 
 _MODEL, _TABLE, _QUESTION = "miami.onnx", "miami_housing.csv", "request.json"
 _ANSWER, _REPORT = "answer.json", "report.html"
@@ -31,7 +30,6 @@ def demo(
     questions to the same model, and as a pattern for one's own.
     """
     with in_short():
-        renderer.require()
         model, table, question = (str(path) for path in _write_inputs(folder))
         message = request.build(model, table, question, {})
         chosen = backend.LocalBackend(context.obj, None)

@@ -15,10 +15,12 @@ from rich.text import Text
 from onnxplain_server.cli.output.sparklines import WIDTH, resampled, sparkline
 from onnxplain_server.cli.output.tables import head, receipt_line, rendered, table_of
 from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.plots.claims.support import TOLD_OUTSIDE
 from onnxplain_server.plots.elements.labels import clean, distinguish, shorten
 from onnxplain_server.report import facts, key_figures, registry
+from onnxplain_server.report.effect_findings import outside_text
 from onnxplain_server.report.finding import Finding, joined, number
-from onnxplain_server.report.output_names import with_output_names
+from onnxplain_server.report.output_names import units_of_answer, with_output_names
 
 _ROW_COUNT = 6
 """Rows of a table that are shown."""
@@ -34,7 +36,7 @@ def of_response(answer: ExplainResponse, *, to_terminal: bool) -> str:
     """Format summary and warnings, then curves, and the first rows of the leading tables."""
     answer = with_output_names(answer)
     parts = head(answer)
-    tables = registry.of_explanations(answer.explanations)
+    tables = registry.of_explanations(answer.explanations, units_of_answer(answer))
     for explanation, findings in zip(answer.explanations, tables, strict=True):
         if not key_figures.is_of_all_rows(explanation):
             parts += _method(explanation, findings)
@@ -94,6 +96,8 @@ def _line(
     name = shorten(joined(curve.features) + group, _NAME_LENGTH)
     column = curve.grid[0]
     span = _span(values)
+    if curve.outside_share > TOLD_OUTSIDE:
+        span += f", {outside_text(curve)} outside the data"
     if column.strings:
         bars, first = sparkline(values[:WIDTH], *ends), f"{len(column.strings)} texts"
         return Text(name), Text(first), Text(bars), Text(span)

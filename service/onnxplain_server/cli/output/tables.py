@@ -18,7 +18,7 @@ from onnxplain_server.cli.output.table_layout import fitted
 from onnxplain_server.core.warnings import Tells
 from onnxplain_server.report import facts, registry, summary
 from onnxplain_server.report.finding import Finding
-from onnxplain_server.report.output_names import with_output_names
+from onnxplain_server.report.output_names import units_of_answer, with_output_names
 
 _PLAIN_WIDTH = 100
 _UNLIMITED = 100_000
@@ -31,9 +31,8 @@ def of_response(answer: ExplainResponse, *, to_terminal: bool) -> str:
     """Format summary, warnings, findings and receipt."""
     answer = with_output_names(answer)
     parts = head(answer)
-    for explanation, findings in zip(
-        answer.explanations, registry.of_explanations(answer.explanations), strict=True
-    ):
+    found = registry.of_explanations(answer.explanations, units_of_answer(answer))
+    for explanation, findings in zip(answer.explanations, found, strict=True):
         rows = facts.rows(explanation)
         if rows:
             parts.append(Text(f"{facts.title(explanation)}: {rows}", "dim"))

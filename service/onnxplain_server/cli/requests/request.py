@@ -101,7 +101,7 @@ def _attach(request: ExplainRequest, model: str | Model | None, table: str | Non
         if table is None and not model.lower().endswith(".onnx") and _begins_like_table(content):
             request.table.CopyFrom(_table(model, content))
         else:
-            request.model.CopyFrom(Model(content=_whole(model, content)))
+            request.model.content = _whole(model, content)
             if not request.model_name and model != "-":
                 request.model_name = Path(model).name
     if table is not None:

@@ -16,6 +16,7 @@ _NUMBERED = re.compile(r"(\D*)(\d{1,9})")
 
 
 ONLY_COUNT = f"The names of the model or of the table only count, {_IN_ORDER}"
+_NO_COUNT = f"The model tells neither which column is which nor how many it takes, {_IN_ORDER}"
 
 
 class ColumnOrder(NamedTuple):
@@ -107,7 +108,8 @@ def _matched(matrix: Input, table: Sequence[str], non_features: Sequence[str]) -
     is_unnamed = is_numbered(rest) and not set(rest) & set(carried)
     if missing and not (is_numbered(carried) or is_unnamed):
         raise _mismatch(missing, tuple(name for name in rest if name not in carried))
-    untold = f"{matrix.doubt}, {_IN_ORDER}" if matrix.doubt else ""
+    untold = _NO_COUNT if matrix.width is None else ""
+    untold = f"{matrix.doubt}, {_IN_ORDER}" if matrix.doubt else untold
     return ColumnOrder(rest, by_position=True, reason=ONLY_COUNT if carried else untold)
 
 

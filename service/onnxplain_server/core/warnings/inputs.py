@@ -85,7 +85,8 @@ class InputWarning(Enum):
         cause=(
             "A matrix of the model has no feature names, or such as do not tell each column (the "
             "message says which is empty or there twice, or how many there are), or nobody tells "
-            "the inputs of a [remote model](remote-models.md); so the table's order decides"
+            "the inputs of a [remote model](remote-models.md); so the table's order decides. "
+            "Reports tell it at their end where names say nothing else and the count agrees"
         ),
         remedy=(
             "Check the columns in the message, and set `feature_columns`, or `input_columns` for a "

@@ -60,6 +60,19 @@ class MethodWarning(Enum):
         cause="There are too few rows for standard errors, intervals or an importance",
         remedy="Add rows; the message names the affected numbers",
     )
+    CURVES_EXTRAPOLATE = WarningDeclaration(
+        WarningSection.EFFECTS,
+        cause=(
+            "More than 20 % of the rows behind a curve or surface lie [outside the support of the "
+            "table](methods/partial-dependence.md#support): moved along it, they combine values "
+            "that hardly any row has together"
+        ),
+        remedy=(
+            "Read [accumulated local effects](methods/accumulated-local-effects.md) in its place, "
+            "a surface of both features that the message names, or leave such points out by "
+            "`max_outside_share`"
+        ),
+    )
     PROBABILITY_FLOOR = WarningDeclaration(
         WarningSection.EFFECTS,
         cause=(

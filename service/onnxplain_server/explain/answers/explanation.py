@@ -11,11 +11,14 @@ from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.sample import RowsUsed
 from onnxplain_server.explain.task import Job
 from onnxplain_server.methods.classes import ClassPairing
+from onnxplain_server.methods.comparison import Comparison
+from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.registry import Options, Result
 from onnxplain_server.plots.elements.chart import Plot
 from onnxplain_server.plots.elements.class_names import with_classes
 from onnxplain_server.plots.elements.naming import Naming, output_labels
 from onnxplain_server.plots.registry import draw_all
+from onnxplain_server.plots.units.prediction_units import Units, are_probabilities
 from onnxplain_server.telemetry.spans import span
 
 
@@ -73,7 +76,21 @@ def naming_of(request: BoundRequest, jobs: Sequence[Job[Any]]) -> Naming:
         pairings=pairings,
         target=question.targets[0] if len(question.targets) == 1 else "",
     )
-    return Naming(question.model_name, labels, is_margin)
+    known = are_probabilities(
+        are_classes=model.has_class_scores,
+        is_response=not is_margin,
+        has_link=question.has_margin,
+        losses=_losses(jobs),
+    )
+    return Naming(question.model_name, labels, is_margin, Units(known))
+
+
+def _losses(jobs: Sequence[Job[Any]]) -> Iterator[Loss | None]:
+    """Yield the losses of methods that compare predictions with true values."""
+    for job in jobs:
+        comparison = getattr(job.options, "comparison", None)
+        if isinstance(comparison, Comparison):
+            yield comparison.loss
 
 
 def method_notes(jobs: Sequence[Job[Any]], results: Sequence[Result]) -> Iterator[Note]:

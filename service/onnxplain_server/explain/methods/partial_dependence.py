@@ -9,6 +9,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.engine import Effects
+from onnxplain_server.explain.methods.support.curve_support import SupportOfCurves
 from onnxplain_server.explain.registry import Change, Preparation, halvings, to_its_end
 from onnxplain_server.explain.streaming.streamed_columns import (
     StreamedColumns,
@@ -40,16 +41,22 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     streamed = _streamed(task, options)
     if streamed is not None:
         return streamed
-    points = castable_grids(effects, sample.population, options, task.path)
+    support = SupportOfCurves(task, options)
+    points = support.cut(castable_grids(effects, sample.population, options, task.path))
     groups, rows = _row_groups(task, options)
 
+    def run() -> Result:
+        result = partial_dependence.compute(effects, options, points, groups)
+        return support.told(result, support.sources_of(groups))
+
     def run_sampled(of: SampledRows) -> Result:
-        return sampled.compute(effects.restrict(sample.unmerged(rows)), options, points, of)
+        result = sampled.compute(effects.restrict(sample.unmerged(rows)), options, points, of)
+        return support.told(result, support.sources_of(groups))
 
     return Job(
         options,
         partial_dependence.cost(points, groups),
-        lambda: partial_dependence.compute(effects, options, points, groups),
+        run,
         sample.used(rows),
         run_sampled=None if options.group_column else run_sampled,
     )
@@ -68,14 +75,22 @@ def _streamed(task: Task, options: Options) -> Job[Result] | None:
     if summaries is None:
         return None
     columns = StreamedColumns(sample.features, summaries)
+    support = SupportOfCurves(task, options)
     points = castable_grids(task.effects, sample.features, options, task.path, columns)
+    points = support.cut(points)
     grouping = grouping_of(summaries[column], options.group_count) if column else None
     of = GroupedRows(column, grouping, rows.unit)
     passes = trees.group_passes(len(grouping.labels)) if grouping else 1
+
+    def run() -> Result:
+        features = sample.features
+        result = partial_dependence.compute_streamed(trees, options, points, features, of)
+        return support.told(result, support.sampled_sources(column, grouping))
+
     return Job(
         options,
         rows.row_count * passes,
-        lambda: partial_dependence.compute_streamed(trees, options, points, sample.features, of),
+        run,
         rows.used(),
         is_streamed=True,
     )

@@ -108,12 +108,20 @@ class OverviewPlan:
             cost = 1 + len(self.names) * options.repeat_count
             rows = self._affordable("permutation_importance") // cost
             if self._is_enough(rows):
-                part = self._sized(OverviewRole.IMPORTANCES, options, SHUFFLED_ROWS, rows)
+                part = self._shuffled(options, rows)
                 count = options.repeat_count
                 details = f" shuffled {count} times" if count > 1 else " shuffled once"
                 is_reduced = part.is_reduced or options != usual
                 yield replace(part, is_reduced=is_reduced, details=details)
                 return
+
+    def _shuffled(self, options: permutation_importance.Options, affordable: int) -> Part:
+        """Take all rows of tables up to twice the usual rows, as the losses beside them do."""
+        role, usual = OverviewRole.IMPORTANCES, SHUFFLED_ROWS
+        is_larger = usual < self.row_count <= 2 * usual
+        if is_larger and affordable >= self.row_count and self.requested_row_count is None:
+            return Part(role, options, self.row_count, is_reduced=False)
+        return self._sized(role, options, usual, affordable)
 
     def losses(self, *losses: Loss | None) -> Iterator[Part]:
         """Return average losses; None: the default one."""
@@ -287,12 +295,3 @@ def plan_overview(request: BoundRequest) -> OverviewPlan:
         math.inf if limit is None or is_tree else limit,
         single_texts(sample.features),
     )
-
-
-def further_losses(default: average_loss.Options, request: BoundRequest) -> tuple[Loss, ...]:
-    """Return the losses and scores beside the default one, by what the target is."""
-    if not default.comparison.one_hot_target:
-        return (Loss.ABSOLUTE_ERROR,)
-    explained, every = request.outputs.explained, request.outputs.names
-    by_label = (Loss.ACCURACY,) if len(explained) in {1, len(every)} else ()
-    return tuple(loss for loss in (Loss.AUC, *by_label) if loss is not default.comparison.loss)

@@ -1,4 +1,4 @@
-"""Parts of an overview: its methods with their rows, and features that have no curve."""
+"""Parts of an overview: methods with their rows, further losses, features without a curve."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from enum import Enum
 
 from onnxplain_server.core.columns import has_single_texts
 from onnxplain_server.core.rows import Features
+from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.methods import average_loss
+from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.registry import Options
 
 
@@ -55,3 +58,12 @@ def single_texts(features: Features) -> tuple[str, ...]:
     """Return the features most of whose rows have a text of their own."""
     columns = zip(features.names, features.columns, strict=True)
     return tuple(name for name, column in columns if has_single_texts(column))
+
+
+def further_losses(default: average_loss.Options, request: BoundRequest) -> tuple[Loss, ...]:
+    """Return the losses and scores beside the default one, by what the target is."""
+    if not default.comparison.one_hot_target:
+        return (Loss.ABSOLUTE_ERROR,)
+    explained, every = request.outputs.explained, request.outputs.names
+    by_label = (Loss.ACCURACY,) if len(explained) in {1, len(every)} else ()
+    return tuple(loss for loss in (Loss.AUC, *by_label) if loss is not default.comparison.loss)

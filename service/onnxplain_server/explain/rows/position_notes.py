@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from itertools import islice
 
+from onnxplain_server.core.binding.column_order import ONLY_COUNT
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
 from onnxplain_server.core.warnings import InputWarning
 
 _UNNAMED = "No names of the model tell which column is which, so they were taken in their order"
+_COUNTED = ("", ONLY_COUNT)
+"""Reasons that leave no doubt beside the order: the model takes as many columns as there are."""
 _LISTED_COLUMNS = 12
 """Largest number of columns that a warning lists."""
 
@@ -27,7 +30,8 @@ def position_notes(features: Features) -> tuple[Note, ...]:
         f"{features.order_reason or _UNNAMED}: {', '.join(columns)}. Name them in the model's "
         "order in feature_columns."
     )
-    return (Note(InputWarning.COLUMNS_BY_POSITION, message),)
+    is_no_doubt = features.order_reason in _COUNTED
+    return (Note(InputWarning.COLUMNS_BY_POSITION, message, is_no_doubt=is_no_doubt),)
 
 
 def _mapping(features: Features) -> str:

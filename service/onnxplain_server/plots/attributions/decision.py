@@ -24,7 +24,6 @@ from onnxplain_server.plots.elements.labels import (
     enumerate_words,
     shorten,
 )
-from onnxplain_server.plots.elements.naming import unit_of
 from onnxplain_server.plots.elements.number_formats import (
     data_number,
     drawable,
@@ -33,6 +32,7 @@ from onnxplain_server.plots.elements.number_formats import (
     spell,
 )
 from onnxplain_server.plots.elements.style import BAR_STEP, PLOT_WIDTH, SERIES_COLOURS, Spec
+from onnxplain_server.plots.units.prediction_units import value_unit
 
 _MOST_STEPS = 12
 _FEWEST_ROWS = 2
@@ -95,7 +95,7 @@ def _draw(result: Result, rows: Indices, output: int) -> Plot:
         for place, (row, name) in enumerate(zip(rows, names, strict=True))
         for point in _line(result, steps, place, int(row), name, base)
     ]
-    body = _body(points, steps.labels, names, base, unit_of(result.output_names))
+    body = _body(points, steps.labels, names, base, value_unit(result.output_names))
     return finish("attributions-decision", title, remarks, description, body)
 
 
@@ -162,7 +162,7 @@ def _axes(labels: list[str], unit: str) -> tuple[Spec, Spec]:
         "field": "sum",
         "type": "quantitative",
         "scale": {"zero": False, "nice": True},
-        "axis": {"title": f"Prediction (units of {unit})", "tickCount": 5},
+        "axis": {"title": f"Prediction ({unit})", "tickCount": 5},
     }
     axis: Spec = {"title": None, "domain": False, "ticks": False, "grid": False, "labelLimit": 0}
     axis |= {"values": [step + 0.5 for step in range(len(labels))]}

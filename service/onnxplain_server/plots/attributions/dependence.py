@@ -25,7 +25,6 @@ from onnxplain_server.plots.axes.missing_values import distinct
 from onnxplain_server.plots.axes.number_line import NumberLine
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
-from onnxplain_server.plots.elements.naming import unit_of
 from onnxplain_server.plots.elements.number_formats import (
     data_number,
     drawable,
@@ -34,6 +33,7 @@ from onnxplain_server.plots.elements.number_formats import (
     spell_beside,
 )
 from onnxplain_server.plots.elements.style import PLOT_HEIGHT, PLOT_WIDTH, Spec
+from onnxplain_server.plots.units.prediction_units import value_unit
 
 _MOST_FEATURES = 3
 _MOST_POINTS = 300
@@ -132,7 +132,7 @@ def _draw(result: Result, points: _FeaturePoints, name: str) -> Plot:
         remarks.append(f"Output with the largest values of {len(result.output_names)}")
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     rows = _rows(result, points, colours)
-    body = _body(points, rows, colours, unit_of(result.output_names))
+    body = _body(points, rows, colours, value_unit(result.output_names))
     return finish(name, title, remarks, description, body)
 
 
@@ -202,7 +202,7 @@ def _aside(values: Vector, places: Sequence[float | str]) -> Vector:
 
 
 def _body(points: _FeaturePoints, rows: list[Spec], colours: Colours, unit: str) -> Spec:
-    axis = {"title": f"Part in the prediction (units of {unit})"}
+    axis = {"title": f"Part in the prediction ({unit})"}
     value: Spec = {"field": "value", "type": "quantitative", "axis": axis}
     size: Spec = {"width": PLOT_WIDTH, "height": PLOT_HEIGHT}
     if isinstance(points.axis, Categories):

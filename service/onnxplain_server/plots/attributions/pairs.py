@@ -17,9 +17,10 @@ from onnxplain_server.plots.attributions.words import result_kind
 from onnxplain_server.plots.elements.bars import JOINT, Bars, labels_of
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, quoted
-from onnxplain_server.plots.elements.naming import spoken, unit_of
+from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.ranking import finding, strongest, strongest_outputs
 from onnxplain_server.plots.matrices.cells import Cell, CellWords, Content, draw
+from onnxplain_server.plots.units.prediction_units import value_unit
 
 _MOST_FEATURES = 12
 _WORDS = (
@@ -78,8 +79,8 @@ def _remarks(result: Result, content: Content) -> Iterator[str]:
     """Yield remarks on what cells mean, and on features, outputs and values not shown."""
     yield "Diagonal: main effects, values less half of all interactions; other cells: interactions"
     yield (
-        f"Mean sizes over {result.explained_row_count:,} rows, each counted once, in units of "
-        f"{unit_of(result.output_names)}"
+        f"Mean sizes over {result.explained_row_count:,} rows, each counted once "
+        f"({value_unit(result.output_names)})"
     )
     shown = len(content.labels)
     if shown < len(result.features):

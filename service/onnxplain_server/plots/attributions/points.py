@@ -16,10 +16,10 @@ from onnxplain_server.plots.attributions.words import own_value, result_kind
 from onnxplain_server.plots.elements.bars import labels_of
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
-from onnxplain_server.plots.elements.naming import unit_of
 from onnxplain_server.plots.elements.number_formats import data_number, drawable, share_format
 from onnxplain_server.plots.elements.ranking import strongest_outputs
 from onnxplain_server.plots.elements.style import AREA_SCHEME, PLOT_WIDTH, Spec
+from onnxplain_server.plots.units.prediction_units import value_unit
 
 _MOST_POINTS = 200
 """Rows of one plot, evenly spaced among those explained."""
@@ -62,7 +62,7 @@ def _draw(result: Result, output: int, name: str) -> Plot | None:
     found = f"{title}: of the points shown, {labels[0]} has the largest mean size"
     description = " ".join(f"{sentence}." for sentence in [found, *remarks])
     kind = "row" if len(result.row_indices) else "given row"
-    body = _body(points, labels, kind, unit_of(result.output_names))
+    body = _body(points, labels, kind, value_unit(result.output_names))
     return finish(name, title, remarks, description, body)
 
 
@@ -99,7 +99,7 @@ def _body(points: list[Spec], labels: tuple[str, ...], kind: str, unit: str) -> 
         "mark": {"type": "rule", "color": "#9aa0a6"},
         "encoding": {"x": {"field": "at", "type": "quantitative"}},
     }
-    axis = {"title": f"Part in the prediction (units of {unit})"}
+    axis = {"title": f"Part in the prediction ({unit})"}
     encoding = {
         **_places(labels),
         "x": {"field": "value", "type": "quantitative", "axis": axis},

@@ -8,8 +8,9 @@ from onnxplain_server.methods.attributions import Result
 from onnxplain_server.plots.attributions.words import result_kind
 from onnxplain_server.plots.elements.bars import BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
-from onnxplain_server.plots.elements.naming import spoken, unit_of
+from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.ranking import counts, finding, strongest
+from onnxplain_server.plots.units.prediction_units import value_unit
 
 
 def plots(result: Result) -> tuple[Plot, ...]:
@@ -29,7 +30,7 @@ def plots(result: Result) -> tuple[Plot, ...]:
         *(["Values are estimated, which raises the mean sizes of small ones"] * estimated),
         *counts("feature", bars, len(result.output_names)),
     ]
-    unit = f"Mean absolute value (units of {unit_of(result.output_names)})"
+    unit = f"Mean absolute value ({value_unit(result.output_names)})"
     sentences = [f"{title}: {finding(bars)}", *remarks]
     description = " ".join(f"{sentence}." for sentence in sentences)
     body = draw(bars, BarTitles("feature", "mean absolute value"), unit)

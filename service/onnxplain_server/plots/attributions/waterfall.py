@@ -9,7 +9,6 @@ from onnxplain_server.methods.attributions import Result
 from onnxplain_server.plots.attributions.words import player_at, result_kind, row_name
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import clean, distinguish, shorten
-from onnxplain_server.plots.elements.naming import unit_of
 from onnxplain_server.plots.elements.number_formats import (
     data_number,
     drawable,
@@ -19,6 +18,7 @@ from onnxplain_server.plots.elements.number_formats import (
     spell_among,
 )
 from onnxplain_server.plots.elements.style import BAR_STEP, PLOT_WIDTH, SERIES_COLOURS, Spec
+from onnxplain_server.plots.units.prediction_units import value_unit
 
 MOST_ROWS = 6
 """Rows that are drawn one by one."""
@@ -58,7 +58,7 @@ def _draw(result: Result, row: int) -> Plot:
     first = bars[0]
     found = f"{title}: {first['label']} has the largest value, {first['text']}"
     description = " ".join(f"{sentence}." for sentence in [found, *remarks])
-    body = _body(bars, float(base), float(prediction), unit_of(result.output_names))
+    body = _body(bars, float(base), float(prediction), value_unit(result.output_names))
     plot = f"attributions-{named.removeprefix('the ').replace(' ', '-').replace(',', '')}"
     return finish(plot, title, remarks, description, body)
 
@@ -105,7 +105,7 @@ def _axes(labels: list[str], unit: str) -> tuple[Spec, Spec]:
         "field": "start",
         "type": "quantitative",
         "scale": {"zero": False, "nice": True},
-        "axis": {"title": f"Prediction (units of {unit})", "tickCount": 5},
+        "axis": {"title": f"Prediction ({unit})", "tickCount": 5},
     }
     return y, x
 

@@ -51,6 +51,7 @@ def _merged(piece: Piece, kept: Indices) -> Piece:
         values=piece.values[kept],
         row_weights=merged,
         near_means=None if means is None or weights is None else _means(means, weights, kept),
+        outside_shares=None if piece.outside_shares is None else piece.outside_shares[kept],
     )
 
 

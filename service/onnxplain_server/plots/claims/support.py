@@ -11,6 +11,35 @@ _LEAST_SHARE = 0.01
 _OF_EVEN = 0.1
 """Share of the rows that a point would have if all had as many, which is enough too."""
 
+MOST_OUTSIDE = 0.5
+"""Share of the rows behind a point outside the table's support, above which it is pale."""
+TOLD_OUTSIDE = 0.2
+"""Share of the rows behind a curve outside the table's support, above which it is told."""
+
+
+def marks_of_support(
+    row_weights: Vector | None, outside_shares: Vector | None, count: int
+) -> list[dict[str, object]]:
+    """Mark points with few rows, and those with most rows outside the support: (n_points,).
+
+    Others have the number of the run of neighbours that they are in, for the lines that join them.
+    """
+    none = np.zeros(count, bool)
+    are_few = none if row_weights is None else ~supported(row_weights)
+    are_outside = none if outside_shares is None else outside_shares > MOST_OUTSIDE
+    is_pale = are_few | are_outside
+    runs = np.cumsum(np.diff(is_pale, prepend=True))
+    return [
+        {
+            **({"few": True} if few else {}),
+            **({"outside": True} if outside else {}),
+            **({"run": run} if is_pale.any() and not (few or outside) else {}),
+        }
+        for few, outside, run in zip(
+            are_few.tolist(), are_outside.tolist(), runs.tolist(), strict=True
+        )
+    ]
+
 
 def supported(row_weights: Vector | None) -> Array:
     """Tell which points have rows enough: (n_points,) of bool, all where too few have.

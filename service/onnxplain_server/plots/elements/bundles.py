@@ -17,13 +17,12 @@ from onnxplain_server.plots.elements.chart import in_panels, tooltip
 from onnxplain_server.plots.elements.curves import (
     Legend,
     colour_channel,
-    joining,
     number_format,
     value_channel,
 )
 from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import PLAIN_COLOUR, Spec
-from onnxplain_server.plots.elements.under_curves import rug
+from onnxplain_server.plots.elements.under_curves import joining, rug
 
 _MEAN_COLOUR = "#202124"
 _SILENT: Spec = {"tooltip": None, "aria": False}

@@ -12,7 +12,7 @@ from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.plots.axes.layout import PANEL_TITLE_LENGTH, Axis, Categories, in_panel
 from onnxplain_server.plots.axes.missing_values import MISSING, is_missing
 from onnxplain_server.plots.axes.number_line import NumberLine
-from onnxplain_server.plots.claims.support import supported
+from onnxplain_server.plots.claims.support import marks_of_support
 from onnxplain_server.plots.elements import curve_marks
 from onnxplain_server.plots.elements.chart import in_panels, tooltip
 from onnxplain_server.plots.elements.curve_marks import NO_MARKS, CommonScale, Marks
@@ -31,10 +31,12 @@ from onnxplain_server.plots.elements.style import (
     Spec,
     ordered_colours,
 )
-from onnxplain_server.plots.elements.under_curves import band, rug
+from onnxplain_server.plots.elements.under_curves import band, fading_lines, joining, rug
 
 _ROW_STEP = 24
-_PALE: Spec = {"opacity": {"condition": {"test": "datum.few", "value": 0.3}, "value": 1}}
+_PALE: Spec = {
+    "opacity": {"condition": {"test": "datum.few || datum.outside", "value": 0.3}, "value": 1}
+}
 _COUNT: Spec = {
     "type": "text",
     "x": {"expr": "width + 8"},
@@ -62,6 +64,8 @@ class Series:
         Mean predictions of these rows, where they are known.
     lower, upper : (n,) or None
         Ends of the intervals of the values, where they have some.
+    outside_shares : (n,) or None
+        Shares of the rows outside the table's support, where they are known.
     """
 
     label: str
@@ -72,6 +76,7 @@ class Series:
     near_means: Vector | None = None
     lower: Vector | None = None
     upper: Vector | None = None
+    outside_shares: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,9 @@ def draw(  # noqa: PLR0917 - a plot of curves shows all of these
         drawing = _dots(axis, value, encoding, has_counts=any("count" in row for row in rows))
         free = "x"
     else:
-        drawing = _lines(axis, value, encoding, rug(axis, sample, len(legend.panels) > 1))
+        ticks = rug(axis, sample, len(legend.panels) > 1)
+        fades = any("few" in row or "outside" in row for row in rows)
+        drawing = _lines(axis, value, encoding, ticks, fades=fades)
         free = "y"
     bands = band(axis, value, encoding) if any("low" in row for row in rows) else []
     drawing["layer"] = [*bands, *curve_marks.layers(axis, marks, value), *drawing["layer"]]
@@ -145,8 +152,9 @@ def mark_remarks(axis: Axis, series: Sequence[Series], marks: Marks, sample: Arr
     rows = _rows(axis, series, Legend("", (), ()))
     if any("count" in row for row in rows):
         found.append("numbers at the right: rows")
-    if any("few" in row for row in rows):
-        found.append("pale: few rows")
+    causes = {"few": "few rows", "outside": "over half of the moved rows outside the data"}
+    pale = [text for mark, text in causes.items() if any(mark in row for row in rows)]
+    found += [f"pale: {', or '.join(pale)}"] if pale else []
     text = "; ".join(found)
     return [text[0].upper() + text[1:]] if text else []
 
@@ -172,7 +180,8 @@ def colour_channel(legend: Legend) -> Spec:
         return {}
     scale = {"domain": list(legend.labels), "range": _colours(legend)}
     field = {"field": "series", "type": "nominal"}
-    return {"color": {**field, "scale": scale, "legend": {"title": legend.title}}}
+    title = {"title": legend.title, "symbolOpacity": 1}
+    return {"color": {**field, "scale": scale, "legend": title}}
 
 
 def number_format(values: Vector, legend: Legend) -> str:
@@ -206,21 +215,18 @@ def _interval(series: Series) -> list[Spec]:
 
 
 def _near(axis: Axis, series: Series, *, counted: bool) -> list[Spec]:
-    """Return what rows there are near each point: a count beside categories, and if few."""
-    weights = series.row_weights
-    if weights is None:
-        return [{}] * len(series.points)
-    is_listed = counted and isinstance(axis, Categories)
-    return [
-        {
-            **({"count": spell_whole(weight)} if is_listed else {}),
-            **({} if enough else {"few": True}),
-        }
-        for weight, enough in zip(weights.tolist(), supported(weights).tolist(), strict=True)
-    ]
+    """Return what rows there are at each point: a count beside categories, and if it is pale."""
+    weights, count = series.row_weights, len(series.points)
+    marks = marks_of_support(weights, series.outside_shares, count)
+    if weights is None or not (counted and isinstance(axis, Categories)):
+        return marks
+    counts = map(spell_whole, weights.tolist())
+    return [{"count": own, **mark} for own, mark in zip(counts, marks, strict=True)]
 
 
-def _lines(axis: NumberLine, value: Spec, encoding: Spec, ticks: list[Spec]) -> Spec:
+def _lines(
+    axis: NumberLine, value: Spec, encoding: Spec, ticks: list[Spec], *, fades: bool
+) -> Spec:
     x = {"field": "x", **axis.channel(to_edges=False)}
     size = 28 if axis.values.size <= _CROWDED else 6
     known = [{"filter": "!datum.missing"}]
@@ -229,17 +235,11 @@ def _lines(axis: NumberLine, value: Spec, encoding: Spec, ticks: list[Spec]) -> 
     point = {"type": "point", "filled": True, "size": size, **_plain(encoding)}
     layers = [
         *ticks,
-        {"transform": known, "mark": line, "encoding": {"x": x, "y": value, **colour}},
+        *fading_lines(line, {"x": x, "y": value, **colour}, fades=fades),
         {"transform": known, "mark": point, "encoding": {"x": x, "y": value, **encoding, **_PALE}},
         *_missing(axis, {"x": x, "y": value, **encoding}),
     ]
     return {"layer": layers}
-
-
-def joining(axis: Axis) -> Spec:
-    """Return the interpolation of lines: linear, or by steps."""
-    is_stepped = isinstance(axis, NumberLine) and axis.is_stepped
-    return {"interpolate": "step-after"} if is_stepped else {}
 
 
 def _dots(axis: Categories, value: Spec, encoding: Spec, *, has_counts: bool) -> Spec:

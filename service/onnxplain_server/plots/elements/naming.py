@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from onnxplain_server.methods.classes import ClassPairing, parse_number
 from onnxplain_server.plots.elements.chart import TITLE_WIDTH, Plot, wrapped
 from onnxplain_server.plots.elements.labels import clean, enumerate_words, shorten
+from onnxplain_server.plots.units.prediction_units import TARGET_UNITS, TOTAL, OutputNames, Units
 
-TOTAL = "total"
-"""Name of the only output of a loss that all outputs share."""
 _MARGIN = " (margin)"
 _MAX_NAMED = 3
 _MAX_LETTERS = 34
@@ -30,23 +29,26 @@ class Naming:
         Names of outputs in plots and tables, where they differ from those in the model.
     is_margin : bool
         Whether predictions are explained on the scale MARGIN.
+    units : Units
     """
 
     model_name: str = ""
     outputs: Mapping[str, str] = field(default_factory=dict)
     is_margin: bool = False
+    units: Units = TARGET_UNITS
 
     def output(self, name: str) -> str:
         """Return the name of an output or a class in plots and tables, whatever its scale."""
         return self.outputs.get(name, name)
 
-    def named(self, names: Sequence[str]) -> tuple[str, ...]:
+    def named(self, names: Sequence[str]) -> OutputNames:
         """Return the names of explained outputs in plots and tables: "ill", or "ill (margin)"."""
         scale = _MARGIN * self.is_margin
-        return tuple(
+        own = (
             name if name == TOTAL else f"{self.output(name).removesuffix(scale)}{scale}"
             for name in names
         )
+        return OutputNames.of(own, self.units)
 
 
 _NO_NAME = re.compile(
@@ -101,17 +103,6 @@ def class_phrase(name: str) -> str:
     """Return "class setosa"; a name that begins with "class" stays as it is."""
     text = shorten(clean(name))
     return text if text.startswith("class ") else f"class {text}"
-
-
-def unit_of(outputs: Sequence[str]) -> str:
-    """Return the name of the predictions in a unit: "price", or "the output" for several."""
-    is_one = len(outputs) == 1 and outputs[0] != TOTAL
-    return shorten(clean(outputs[0]), 24) if is_one else "the output"
-
-
-def in_units_of(unit: str, outputs: Sequence[str]) -> str:
-    """Write a unit like "squared units of the output" with the name of the only output."""
-    return unit.replace("the output", unit_of(outputs))
 
 
 def with_model(plot: Plot, model_name: str) -> Plot:

@@ -17,6 +17,8 @@ _SMALL, _LARGE = 1e-6, 1e15
 """Sizes below and from which on numbers have an exponent."""
 _ROUNDED = 1e9
 """Size from which on numbers are not written to whole units."""
+_YEARS = 1500, 2200
+"""First and last number that is taken for a year, where all are between them."""
 _DATA_DIGITS = 9
 _DIGITS_BELOW_ONE = 6
 """Most digits of a d3 format that tell numbers from 1."""
@@ -59,9 +61,14 @@ def scale_format(values: Array) -> str:
     finite = values[np.isfinite(values)]
     span = float(np.ptp(finite)) if finite.size else 0.0
     decimals = 2 - math.floor(math.log10(span if span > 1e-9 * largest else largest or 1.0))
-    # No separator below 10,000, so that years look like years.
-    separator = "," if largest >= 10_000 else ""
+    separator = "" if finite.size and _are_years(finite) else ","
     return f"{separator}.{min(max(decimals, 0), 12)}~f"
+
+
+def _are_years(values: Array) -> bool:
+    """Tell whether numbers may be years, which have no separator of thousands."""
+    first, last = _YEARS
+    return bool(values.min() >= first and values.max() <= last)
 
 
 def spell(value: float, d3_format: str) -> str:
@@ -91,8 +98,8 @@ def spell_apart(value: float, others: Array, d3_format: str) -> str:
     if text not in {spell(other, d3_format) for other in beside}:
         return text
     for digits in range(4, _MOST_DIGITS + 1):
-        text = f"{value:.{digits}g}"
-        if text not in {f"{other:.{digits}g}" for other in beside}:
+        text = f"{value:,.{digits}g}"
+        if text not in {f"{other:,.{digits}g}" for other in beside}:
             break
     return text.replace("-", "−")
 

@@ -27,6 +27,8 @@ class Piece:
         Mean predictions of these rows, where they are known.
     lower, upper : (n_points,) or None
         Ends of the intervals of the values, where they have some.
+    outside_shares : (n_points,) or None
+        Shares of the rows outside the table's support, where they are known.
     """
 
     output: str
@@ -37,6 +39,7 @@ class Piece:
     near_means: Vector | None = None
     lower: Vector | None = None
     upper: Vector | None = None
+    outside_shares: Vector | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,10 +95,10 @@ def views(result: Result) -> Iterator[View]:
                     curve.grid,
                     drawable(curve.values[:, column]),
                     curve.row_weights,
-                    *(
-                        None if numbers is None else drawable(numbers[:, column])
-                        for numbers in (curve.near_means, curve.lower, curve.upper)
-                    ),
+                    _of_output(curve.near_means, column),
+                    _of_output(curve.lower, column),
+                    _of_output(curve.upper, column),
+                    outside_shares=curve.outside_shares,
                 )
                 for output, column in zip(outputs, columns, strict=True)
                 for group, curve in zip(groups, shown, strict=True)
@@ -105,6 +108,10 @@ def views(result: Result) -> Iterator[View]:
             is_stepped=requested[0].is_stepped,
             output_count=len(output_names),
         )
+
+
+def _of_output(numbers: Matrix | None, column: int) -> Vector | None:
+    return None if numbers is None else drawable(numbers[:, column])
 
 
 def _requests(curves: Iterable[PartialDependenceCurve]) -> list[list[PartialDependenceCurve]]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.plots.axes.layout import Axis, Categories, in_panel
-from onnxplain_server.plots.claims.support import supported
+from onnxplain_server.plots.claims.support import marks_of_support, supported
 from onnxplain_server.plots.elements.chart import in_panels, tooltip
 from onnxplain_server.plots.elements.number_formats import data_number, scale_format
 from onnxplain_server.plots.elements.style import (
@@ -47,6 +47,8 @@ class Surface:
     values : (n,)
     row_weights : (n,) or None
         Weights of the rows nearest to each point, where they are known.
+    outside_shares : (n,) or None
+        Shares of the rows outside the table's support, where they are known.
     """
 
     panel: str
@@ -54,6 +56,7 @@ class Surface:
     second: Array
     values: Vector
     row_weights: Vector | None = None
+    outside_shares: Vector | None = None
 
 
 # Long: one specification, whose parts share axes, data and scale.
@@ -94,13 +97,14 @@ def draw(  # noqa: PLR0917 - a heat map shows all of these
     value_tip = ("value", value_name, number_format)
     described = _tooltip(axes, several, value_tip, knows_rows)
     mark = _cell(axes) if full else {"type": "circle", "size": 60, "opacity": 1}
+    data = [row for surface in surfaces for row in _rows(axes, surface, several)]
     layers = [
         {"mark": mark, "encoding": {**places, "color": colour, "tooltip": described}},
+        *([_fading(mark, places)] if any("outside" in row for row in data) else []),
         *(_hatching(axes, places) if full and knows_rows else []),
         *_dots(axes, rows, full),
     ]
     resolve = {} if common_scale else {"scale": {"color": "independent"}}
-    data = [row for surface in surfaces for row in _rows(axes, surface, several)]
     body = in_panels(data, panels, {**_size(axes, several=several), "layer": layers}, resolve)
     return {**body, "transform": _lookups(axes, full=full)}
 
@@ -166,6 +170,12 @@ def _place(axis: Axis, channel: str, full: bool) -> Spec:
     return {**place, f"{channel}2": {"field": f"{channel}2"}}
 
 
+def _fading(mark: Spec, places: Spec) -> Spec:
+    """Draw a veil over each cell that most of the moved rows are outside the support at."""
+    veil = {**mark, "color": "white", "opacity": 0.5, "tooltip": None, "aria": False}
+    return {"transform": [{"filter": "datum.outside"}], "mark": veil, "encoding": places}
+
+
 def _hatching(axes: tuple[Axis, Axis], places: Spec) -> list[Spec]:
     """Draw a line across each cell without rows."""
     ends = dict(places)
@@ -207,16 +217,18 @@ def _rows(axes: tuple[Axis, Axis], surface: Surface, several: bool) -> list[Spec
     panel = {"panel": surface.panel} if several else {}
     count = len(surface.values)
     weights = [None] * count if surface.row_weights is None else surface.row_weights.tolist()
-    points = zip(surface.first, surface.second, surface.values, weights, strict=True)
+    marks = marks_of_support(None, surface.outside_shares, count)
+    points = zip(surface.first, surface.second, surface.values, weights, marks, strict=True)
     return [
         {
             **_at(axes[0], "x", first),
             **_at(axes[1], "y", second),
             "value": data_number(value),
             **({} if weight is None else {"rows": _count_of(weight)}),
+            **({"outside": True} if "outside" in mark else {}),
             **panel,
         }
-        for first, second, value, weight in points
+        for first, second, value, weight, mark in points
         if axes[0].holds(first) and axes[1].holds(second) and np.isfinite(value)
     ]
 

@@ -1,4 +1,4 @@
-"""Marks under curves: a rug of rows, and bands of intervals."""
+"""Lines of curves, and marks under them: a rug of rows, and bands of intervals."""
 
 from __future__ import annotations
 
@@ -52,3 +52,22 @@ def band(axis: Axis, value: Spec, encoding: Spec) -> list[Spec]:
         places = {"x": x, "y": low, "y2": {"field": "high"}}
     known = [{"filter": "isValid(datum.low) && isValid(datum.high)"}]
     return [{"transform": known, "mark": mark, "encoding": {**places, **colour}}]
+
+
+def fading_lines(line: Spec, encoding: Spec, *, fades: bool) -> list[Spec]:
+    """Draw the lines; where some points are pale, in full between neighbours that are not."""
+    known = [{"filter": "!datum.missing"}]
+    if not fades:
+        return [{"transform": known, "mark": line, "encoding": encoding}]
+    runs = {**encoding, "detail": {"field": "run", "type": "nominal"}}
+    firm = [*known, {"filter": "isValid(datum.run)"}]
+    return [
+        {"transform": known, "mark": {**line, "opacity": 0.3}, "encoding": encoding},
+        {"transform": firm, "mark": line, "encoding": runs},
+    ]
+
+
+def joining(axis: Axis) -> Spec:
+    """Return the interpolation of lines: linear, or by steps."""
+    is_stepped = isinstance(axis, NumberLine) and axis.is_stepped
+    return {"interpolate": "step-after"} if is_stepped else {}

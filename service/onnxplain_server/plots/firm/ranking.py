@@ -12,11 +12,12 @@ from onnxplain_server.methods.firm.result import FirmImportance
 from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw, labels_of
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, distinguish, is_comparison, with_value
-from onnxplain_server.plots.elements.naming import spoken, unit_of
+from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import drawable
 from onnxplain_server.plots.elements.ranking import MOST_BARS, counts, finding
 from onnxplain_server.plots.elements.style import MOST_SERIES
 from onnxplain_server.plots.firm import curves, squares
+from onnxplain_server.plots.units.prediction_units import value_unit
 
 _TITLE = "Feature importance ranking measure"
 _SIGNED = frozenset({Estimator.GAUSSIAN, Estimator.TWO_VALUED, Estimator.SLOPE})
@@ -113,7 +114,7 @@ def _axis_title(result: Result) -> str:
 
 
 def _unit(result: Result) -> str:
-    return f"units of {unit_of(result.output_names)}"
+    return value_unit(result.output_names)
 
 
 def _remarks(result: Result, bars: Bars) -> list[str]:

@@ -16,7 +16,7 @@ from onnxplain_server.plots.claims.pair_coverage import pair_coverage
 from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import distinguish
-from onnxplain_server.plots.elements.naming import spoken, unit_of
+from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.ranking import (
     counts,
     each,
@@ -25,6 +25,7 @@ from onnxplain_server.plots.elements.ranking import (
     strongest_outputs,
 )
 from onnxplain_server.plots.elements.switch import Measure, draw
+from onnxplain_server.plots.units.prediction_units import units_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,9 @@ def plots(result: Result) -> tuple[Plot, ...]:
 def _plot(order: _Order, result: Result) -> Plot:
     sizes, shares = (_bars(order, result, relative=relative) for relative in (False, True))
     title = f"{order.title} for {spoken(sizes.outputs, len(result.output_names))}"
-    unit = unit_of(result.output_names)
+    unit = units_of(result.output_names).of_sizes(result.output_names)
     measures = [
-        Measure(_SIZE, f"size, in units of {unit}", f"{order.size} (units of {unit})", sizes),
+        Measure(_SIZE, f"size, in {unit}", f"{order.size} ({unit})", sizes),
         Measure(_SHARE, "share (H²)", f"H²: {order.share}", shares),
     ]
     among = pair_coverage(result.overall, result.pairwise).among if order.noun == "pair" else ""
@@ -114,9 +115,10 @@ def _plot(order: _Order, result: Result) -> Plot:
 def _bars(order: _Order, result: Result, *, relative: bool) -> Bars:
     """Return the strongest statistics by one measure, of the outputs with the largest sizes."""
     statistics: tuple[Statistic, ...] = getattr(result, order.name)
-    columns = strongest_outputs(np.array([_strength(s, relative=False) for s in statistics]))
-    values = np.array([_strength(s, relative=relative) for s in statistics])[:, columns]
-    intervals = _intervals(statistics, result.resampling.confidence_level, relative=relative)
+    columns = strongest_outputs(np.array([np.sqrt(s.numerators) for s in statistics]))
+    factor = None if relative else units_of(result.output_names).size_factor
+    values = np.array([_strength(s, factor) for s in statistics])[:, columns]
+    intervals = _intervals(statistics, result.resampling.confidence_level, factor)
     p_values = _p_values(statistics)
     bars = strongest(
         [statistic.features for statistic in statistics],
@@ -128,26 +130,26 @@ def _bars(order: _Order, result: Result, *, relative: bool) -> Bars:
     return replace(bars, columns=tuple(columns.tolist()))
 
 
-def _strength(statistic: Statistic, *, relative: bool) -> Vector:
-    return statistic.values if relative else np.sqrt(statistic.numerators)
+def _strength(statistic: Statistic, factor: float | None) -> Vector:
+    """Return the share, or the size times the factor of its unit."""
+    return statistic.values if factor is None else factor * np.sqrt(statistic.numerators)
 
 
 def _intervals(
-    statistics: tuple[Statistic, ...], confidence: float, *, relative: bool
+    statistics: tuple[Statistic, ...], confidence: float, factor: float | None
 ) -> ErrorBars | None:
     """Return confidence intervals, NaN for statistics without; None without resampling."""
-    spreads = [s.spread if relative else s.numerator_spread for s in statistics]
+    spreads = [s.spread if factor is None else s.numerator_spread for s in statistics]
     if not any(spreads):
         return None
     absent = np.full_like(statistics[0].values, np.nan)
     low = np.array([one.lower if one else absent for one in spreads])
     high = np.array([one.upper if one else absent for one in spreads])
-    return ErrorBars(low, high, confidence) if relative else _roots(low, high, confidence)
-
-
-def _roots(low: Matrix, high: Matrix, confidence: float) -> ErrorBars:
-    """Return the intervals of sizes from those of mean squares, which are never negative."""
-    return ErrorBars(np.sqrt(np.maximum(low, 0)), np.sqrt(np.maximum(high, 0)), confidence)
+    if factor is None:
+        return ErrorBars(low, high, confidence)
+    # Those of mean squares, which are never negative.
+    low, high = (factor * np.sqrt(np.maximum(end, 0)) for end in (low, high))
+    return ErrorBars(low, high, confidence)
 
 
 def _p_values(statistics: tuple[Statistic, ...]) -> Matrix | None:
@@ -159,7 +161,8 @@ def _p_values(statistics: tuple[Statistic, ...]) -> Matrix | None:
 def _total(result: Result, bars: Bars) -> str:
     """Return a remark on all interactions together, by both measures."""
     columns = list(bars.columns)
-    size, share = np.sqrt(result.total.numerators[columns]), result.total.values[columns]
+    factor = units_of(result.output_names).size_factor
+    size, share = _strength(result.total, factor)[columns], result.total.values[columns]
     return (
         f"All interactions together: size {each(bars.outputs, size, size)}; "
         f"H² {each(bars.outputs, share, share)}"

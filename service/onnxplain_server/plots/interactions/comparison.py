@@ -6,13 +6,13 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods import interactions, permutation_importance
-from onnxplain_server.methods.losses import Loss
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.bars import BarTitles, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import short_names
 from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.ranking import counts, strongest
+from onnxplain_server.plots.units.shown_losses import ShownLoss
 
 _TITLE = "Feature importance, two ways"
 _WAYS = ("partial dependence", "permutation")
@@ -22,25 +22,20 @@ _MEANINGS = (
 )
 
 
-_SQUARED = "Increases of the squared error go with the squares of the sizes"
-
-
 def compare(
     interaction_result: interactions.Result, permutation_result: permutation_importance.Result
 ) -> tuple[Plot, ...]:
     """Draw one plot, "importances"; none unless two features have both, and not all are 0.
 
     Both have the scale of the plots of their own: sizes of effects, √numerator, and changes of the
-    loss. For the squared error and features that neither interact nor depend on each other, the
-    changes are proportional to the squares of the sizes.
+    loss, of squared errors those of their roots.
     """
     features, values = _common(interaction_result, permutation_result)
     if len(features) < 2 or not (values.max(axis=0) > 0).all():
         return ()
     bars = strongest(features, values / values.max(axis=0), _WAYS)
     finding = _finding(features, values, _errors(permutation_result, features))
-    squared = [_SQUARED] if permutation_result.loss is Loss.SQUARED_ERROR else []
-    remarks = [finding, *_MEANINGS, *squared, *counts("feature", bars, len(_WAYS))]
+    remarks = [finding, *_MEANINGS, *counts("feature", bars, len(_WAYS))]
     names = interaction_result.output_names
     title = f"{_TITLE}, for {spoken(names, len(names))}"
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
@@ -53,7 +48,12 @@ def _common(
     interaction_result: interactions.Result, permutation_result: permutation_importance.Result
 ) -> tuple[list[tuple[str, ...]], Matrix]:
     """Return the features that have both importances, and their sums over outputs: (n, 2)."""
-    losses = {i.features: float(i.values.sum()) for i in permutation_result.importances}
+    loss = _shown(permutation_result)
+    before = permutation_result.baseline_losses
+    losses = {
+        i.features: float(loss.increases(before, i.values).sum())
+        for i in permutation_result.importances
+    }
     is_relative = permutation_result.normalize
     effects = {
         statistic.features: _size(statistic, is_relative=is_relative)
@@ -73,11 +73,19 @@ def _size(statistic: interactions.Statistic, *, is_relative: bool) -> float:
     return float(np.sqrt(squares).sum())
 
 
+def _shown(result: permutation_importance.Result) -> ShownLoss:
+    return ShownLoss.of(result.loss, result.output_names, is_share=result.normalize)
+
+
 def _errors(
     permutation_result: permutation_importance.Result, features: list[tuple[str, ...]]
 ) -> Vector:
     """Return upper bounds of the standard errors of the sums over outputs: (n,)."""
-    errors = {i.features: float(i.standard_errors.sum()) for i in permutation_result.importances}
+    loss, before = _shown(permutation_result), permutation_result.baseline_losses
+    errors = {
+        i.features: float(loss.increase_errors(before, i.values, i.standard_errors).sum())
+        for i in permutation_result.importances
+    }
     return np.array([errors[names] for names in features])
 
 

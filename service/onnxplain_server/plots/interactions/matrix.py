@@ -21,10 +21,11 @@ from onnxplain_server.plots.claims.pair_coverage import pair_coverage
 from onnxplain_server.plots.elements.bars import JOINT, Bars
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, short_names
-from onnxplain_server.plots.elements.naming import spoken, unit_of
+from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.ranking import finding, strongest
 from onnxplain_server.plots.matrices.cells import Cell, CellWords, Content, draw
 from onnxplain_server.plots.matrices.seriation import seriate
+from onnxplain_server.plots.units.prediction_units import Units, units_of
 
 _TITLE = "Importances and interactions"
 _LABEL_LENGTH = 42  # characters
@@ -40,22 +41,23 @@ def plots(result: Result) -> tuple[Plot, ...]:
 
 def _plot(result: Result, paired: set[str]) -> Plot:
     pairs = [statistic.features for statistic in result.pairwise]
-    sizes = np.sqrt([statistic.numerators for statistic in result.pairwise])
+    units = units_of(result.output_names)
+    sizes = units.size_factor * np.sqrt([statistic.numerators for statistic in result.pairwise])
     bars = strongest(pairs, sizes, result.output_names)
     features = _arrange(result, paired, bars.columns)
     place = {name: at for at, name in enumerate(features)}
     importances = {s.features[0]: s for s in result.importance}
     content = Content(
         labels=tuple(short_names(features, _LABEL_LENGTH).values()),
-        diagonal=tuple(_cell(importances[name]) for name in features),
-        pairs=tuple(_cell(s) for s in result.pairwise if set(s.features) <= place.keys()),
+        diagonal=tuple(_cell(importances[name], units) for name in features),
+        pairs=tuple(_cell(s, units) for s in result.pairwise if set(s.features) <= place.keys()),
         places=place,
         outputs=dict(zip(bars.columns, bars.outputs, strict=True)),
         words=_words(result.resampling.confidence_level),
     )
     remarks = [
         "Diagonal: typical size of a feature's effects; other cells: of the interaction of a pair",
-        f"Sizes (√numerator) are in units of {unit_of(result.output_names)}",
+        f"Sizes (√numerator) are in {units.of_sizes(result.output_names)}",
         "Ordered so that features that interact strongly stand together",
         *_remarks(result, bars, len(paired), content),
     ]
@@ -69,7 +71,7 @@ def _plot(result: Result, paired: set[str]) -> Plot:
     return finish("matrix", title, [found, *remarks], description, draw(content))
 
 
-def _cell(statistic: Statistic) -> Cell:
+def _cell(statistic: Statistic, units: Units) -> Cell:
     """Return a statistic as a cell, with its share, interval and p-value for the tooltip."""
     details = {"share": statistic.values}
     if statistic.spread is not None:
@@ -77,7 +79,8 @@ def _cell(statistic: Statistic) -> Cell:
     if statistic.p_values is not None:
         details["p"] = statistic.p_values
     name = JOINT.join(map(clean, statistic.features))
-    return Cell(statistic.features, name, np.sqrt(statistic.numerators), details)
+    sizes = units.size_factor * np.sqrt(statistic.numerators)
+    return Cell(statistic.features, name, sizes, details)
 
 
 def _words(confidence: float) -> tuple[CellWords, CellWords]:

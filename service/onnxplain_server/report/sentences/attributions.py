@@ -11,8 +11,8 @@ from onnxplain.v1.explanation_service_pb2 import Explanation
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.plots.attributions.words import row_name, value_kind
 from onnxplain_server.plots.elements.labels import clean, enumerate_words, with_value
-from onnxplain_server.plots.elements.naming import unit_of
 from onnxplain_server.plots.elements.number_formats import spell_among, spell_beside
+from onnxplain_server.plots.units.prediction_units import Units
 from onnxplain_server.report.attribution_findings import (
     beside_average,
     cell_of,
@@ -31,7 +31,7 @@ _ERRORS = 2.0
 """Standard errors below which an estimated value is no reason."""
 
 
-def of_attributions(explanation: Explanation) -> Iterator[str]:
+def of_attributions(explanation: Explanation, units: Units) -> Iterator[str]:
     """Tell the reasons of few rows, or the feature with the largest mean size."""
     result = explanation.attributions
     values = values_of(result)
@@ -44,7 +44,7 @@ def of_attributions(explanation: Explanation) -> Iterator[str]:
             yield _of_row(result, row, column, values[row, :, column], adds_up=adds_up)
         return
     counted = told_mean_rows(result, explanation.options.attributions)
-    yield from _of_sizes(result, value_kind(is_shapley=adds_up), counted)
+    yield from _of_sizes(result, value_kind(is_shapley=adds_up), counted, units)
 
 
 def _of_row(
@@ -85,7 +85,7 @@ def _reasons(result: AttributionsResult, row: int, values: Vector, errors: Vecto
     ]
 
 
-def _of_sizes(result: AttributionsResult, kind: str, counted: str) -> Iterator[str]:
+def _of_sizes(result: AttributionsResult, kind: str, counted: str, units: Units) -> Iterator[str]:
     outputs = list(result.output_names)
     means = np.array(result.mean_absolute_values).reshape(-1, len(outputs))
     if not np.isfinite(means).all() or not means.any():
@@ -95,6 +95,6 @@ def _of_sizes(result: AttributionsResult, kind: str, counted: str) -> Iterator[s
     size = spell_beside(means[player, column], means[:, column])
     estimated = "estimated " * bool(result.largest_standard_errors)
     yield (
-        f"{name} has the largest {estimated}{kind}: a mean size of {size} (units of "
-        f"{unit_of(outputs)}){for_output(outputs, column)} over {counted}."
+        f"{name} has the largest {estimated}{kind}: a mean size of {size} "
+        f"({units.of_values(outputs)}){for_output(outputs, column)} over {counted}."
     )

@@ -12,11 +12,17 @@ from onnxplain.v1.interactions_pb2 import InteractionStatistic
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.claims.pair_coverage import pair_coverage
+from onnxplain_server.plots.claims.support import TOLD_OUTSIDE
 from onnxplain_server.plots.elements.labels import clean
-from onnxplain_server.plots.elements.naming import unit_of
 from onnxplain_server.plots.elements.number_formats import is_flat, spell_beside
+from onnxplain_server.plots.units.prediction_units import Units
 from onnxplain_server.report.accumulated_findings import accumulated_ranges
-from onnxplain_server.report.effect_findings import curve_extremes, grid_point, row_changes
+from onnxplain_server.report.effect_findings import (
+    curve_extremes,
+    grid_point,
+    outside_text,
+    row_changes,
+)
 from onnxplain_server.report.finding import number
 from onnxplain_server.report.sentences.words import feature_names, few_of, for_output, of_output
 
@@ -33,7 +39,9 @@ def largest(values: Array) -> tuple[int, int] | None:
 _OF_LINK = "the link alone makes it, the model's logistic or softmax, before which effects add up"
 
 
-def of_interactions(explanation: Explanation, *, is_linear: bool = False) -> Iterator[str]:
+def of_interactions(
+    explanation: Explanation, units: Units, *, is_linear: bool = False
+) -> Iterator[str]:
     """Name the feature with the largest effects, and the strongest pair of those looked at.
 
     Parameters
@@ -47,6 +55,7 @@ def of_interactions(explanation: Explanation, *, is_linear: bool = False) -> Ite
         result.importance,
         outputs,
         _Claim("moves predictions most: its effects have", "move predictions most"),
+        units,
     )
     if moving:
         yield moving
@@ -61,6 +70,7 @@ def of_interactions(explanation: Explanation, *, is_linear: bool = False) -> Ite
             f"is the strongest interaction of {among or 'a pair'}: it has",
             f"are the strongest interactions of {among or 'pairs'}",
         ),
+        units,
     )
     if strongest:
         yield f"{strongest[:-1]}; {_OF_LINK}." if is_linear else strongest
@@ -80,7 +90,10 @@ class _Claim(NamedTuple):
 
 
 def _leading(
-    statistics: Sequence[InteractionStatistic], outputs: Sequence[str], claim: _Claim
+    statistics: Sequence[InteractionStatistic],
+    outputs: Sequence[str],
+    claim: _Claim,
+    units: Units,
 ) -> str:
     """Return a sentence on the statistics of the largest size; empty without any above 0."""
     sizes = _sizes(statistics)
@@ -92,8 +105,9 @@ def _leading(
     if not rows:
         return ""
     names = [feature_names(statistics[row].features) for row in rows]
-    texts = [spell_beside(sizes[row, column], sizes[:, column]) for row in rows]
-    unit = f"(units of {unit_of(outputs)}){for_output(outputs, column)}"
+    told = units.size_factor * sizes[:, column]
+    texts = [spell_beside(told[row], told) for row in rows]
+    unit = f"{units.of_sizes(outputs, in_brackets=True)}{for_output(outputs, column)}"
     if len(rows) == 1:
         return f"{names[0]} {claim.of_one} a typical size of {texts[0]} {unit}."
     sizes_text = texts[0] if texts[0] == texts[-1] else f"{texts[-1]} to {texts[0]}"
@@ -169,6 +183,13 @@ def of_partial_dependence(explanation: Explanation, most_important: str = "") ->
         f"Along {feature_names(curve.features)}{widest} the average prediction"
         f"{of_output(outputs, column)}{group} is lowest, {low}, and highest, {high}."
     )
+    if curve.outside_share > TOLD_OUTSIDE:
+        partner = curve.outside_partner
+        beside = f", mostly with {clean(partner)}" if partner else ""
+        yield (
+            f"Of the rows moved along {feature_names(curve.features)}{group}, "
+            f"{outside_text(curve)} combine values that the table lacks{beside}."
+        )
 
 
 def of_accumulated(explanation: Explanation) -> Iterator[str]:

@@ -14,17 +14,21 @@ from onnxplain_server.methods.losses import Measure, is_score
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean
-from onnxplain_server.plots.elements.naming import class_phrase, unit_of
+from onnxplain_server.plots.elements.naming import class_phrase
 from onnxplain_server.plots.elements.number_formats import spell_beside
+from onnxplain_server.plots.units.prediction_units import Units
+from onnxplain_server.plots.units.shown_losses import ShownLoss
 from onnxplain_server.report.finding import joined
 from onnxplain_server.report.key_figures import perfect_outputs, r_squared_text
-from onnxplain_server.report.loss_findings import ROOT, RootLosses, loss_of, root_losses
+from onnxplain_server.report.loss_findings import loss_of, shown_loss
 from onnxplain_server.report.sentences.effects import largest
 from onnxplain_server.report.sentences.words import few_of, for_output
 from onnxplain_server.report.swarm_findings import best_weight_text, move_words, score_text
 
 
-def of_permutation_importance(explanation: Explanation, loss_row_count: int) -> Iterator[str]:
+def of_permutation_importance(
+    explanation: Explanation, loss_row_count: int, units: Units
+) -> Iterator[str]:
     """Name what hurts most when it is shuffled, beyond the error of shuffling.
 
     Parameters
@@ -33,23 +37,26 @@ def of_permutation_importance(explanation: Explanation, loss_row_count: int) -> 
         Rows of the loss that is told beside it, which may be more; 0 without one.
     """
     own = explanation.rows.used_row_count
-    for text in _shuffled(explanation):
+    for text in _shuffled(explanation, units):
         yield text if own >= loss_row_count else f"{text[:-1]} ({own:,} of the rows)."
 
 
-def _shuffled(explanation: Explanation) -> Iterator[str]:
+def _shuffled(explanation: Explanation, units: Units) -> Iterator[str]:
     result = explanation.permutation_importance
     if not result.importances:
         return
     outputs = list(result.output_names)
     options = explanation.options.permutation_importance
-    loss = loss_of(options)
+    loss = shown_loss(result, options)
+    before = np.array(result.baseline_losses)
     values = np.array([importance.values for importance in result.importances])
     errors = np.array([importance.standard_errors for importance in result.importances])
+    errors = loss.increase_errors(before, values, errors)
+    after, values = loss.values(before + values), loss.increases(before, values)
     place = largest(values)
     if place is None:
         if np.isfinite(values).all():
-            yield f"Shuffling no feature makes the {loss_names.name(loss)} worse."
+            yield f"Shuffling no feature makes the {loss.name} worse."
         return
     column = place[1]
     rows = leaders(values[:, column], errors[:, column])
@@ -57,7 +64,7 @@ def _shuffled(explanation: Explanation) -> Iterator[str]:
     texts = [spell_beside(values[row, column], values) for row in rows or place[:1]]
     if not rows:
         yield (
-            f"Shuffling no feature makes the {loss_names.name(loss)}{for_output(outputs, column)} "
+            f"Shuffling no feature makes the {loss.name}{for_output(outputs, column)} "
             f"worse by more than two standard errors: by {texts[0]}{share} at most."
         )
         return
@@ -65,24 +72,25 @@ def _shuffled(explanation: Explanation) -> Iterator[str]:
     once = "" if np.isfinite(errors[rows[0], column]) else ", in one shuffle,"
     start = f"Shuffling {few_of(names, 'or')}{once} does most harm:"
     apart = ", which shuffles cannot tell apart" if len(rows) > 1 else ""
-    if roots := root_losses(result, options):
-        yield f"{start} {_root_rises(roots, values[rows, 0], outputs)}{apart}."
+    if loss.is_root:
+        ends = _from_to(loss.values(before)[column], after[rows, column], after[:, column])
+        unit = f" ({loss.unit(outputs, units)})"
+        yield f"{start} the {loss.name}{for_output(outputs, column)} rises {ends}{unit}{apart}."
         return
     size = texts[0] if texts[0] == texts[-1] else f"{texts[-1]} to {texts[0]}"
-    article = "a" if is_score(loss) else "an"
-    baseline = np.array(result.baseline_losses)
+    article = "a" if is_score(loss.loss) else "an"
     yield (
-        f"{start} {article} {loss_names.change(loss)}{for_output(outputs, column)} by "
-        f"{size}{share}{apart}, from {spell_beside(baseline[column], baseline)} before."
+        f"{start} {article} {loss.change}{for_output(outputs, column)} by "
+        f"{size}{share}{apart}, from {spell_beside(before[column], before)} before."
     )
 
 
-def _root_rises(roots: RootLosses, increases: Vector, outputs: Sequence[str]) -> str:
-    """Write from where to where the root mean squared error rises: in the unit of predictions."""
-    before = spell_beside(roots.before, roots.all)
-    after = [spell_beside(roots.shuffled(increase), roots.all) for increase in increases]
-    ends = after[0] if after[0] == after[-1] else f"values from {after[-1]} to {after[0]}"
-    return f"the {ROOT} rises from {before} to {ends} (units of {unit_of(outputs)})"
+def _from_to(before: float, after: Vector, others: Vector) -> str:
+    """Write from where to where a loss rises: "from 1 to 2", or "from 1 to values from 2 to 3"."""
+    beside = np.append(others, before)
+    texts = [spell_beside(value, beside) for value in after]
+    ends = texts[0] if texts[0] == texts[-1] else f"values from {texts[-1]} to {texts[0]}"
+    return f"from {spell_beside(before, beside)} to {ends}"
 
 
 def most_harmful(explanation: Explanation) -> str:
@@ -100,8 +108,8 @@ def of_average_loss(explanation: Explanation) -> Iterator[str]:
     if not values.size or not np.isfinite(values).all():
         return
     outputs = list(result.output_names)
-    loss = loss_of(explanation.options.average_loss)
-    name = loss_names.heading(loss, tuple(outputs))
+    shown = ShownLoss.of(loss_of(explanation.options.average_loss), outputs)
+    loss, name, values = shown.loss, shown.heading(outputs), shown.values(values)
     if len(values) == 1:
         compared = _beside_constant(explanation, name)
         yield compared or f"{name}{_worst(values[0], outputs, loss)}."
@@ -125,13 +133,13 @@ def _beside_constant(explanation: Explanation, name: str) -> str:
     result = explanation.average_loss
     if len(result.constant_losses) != 1:
         return ""
-    pair = np.array([*result.losses[0].values, *result.constant_losses])
+    loss = loss_of(explanation.options.average_loss)
+    shown = ShownLoss.of(loss, result.output_names)
+    pair = shown.values(np.array([*result.losses[0].values, *result.constant_losses]))
     own, constant = (spell_beside(value, pair) for value in pair)
-    share, loss = r_squared_text(explanation), loss_of(explanation.options.average_loss)
+    share = r_squared_text(explanation)
     if not share:
-        return f"{name} is {own}, of {loss_names.yardstick_in_words(loss)} {constant}."
-    roots = np.sqrt(pair)
-    own, constant = (spell_beside(value, roots) for value in roots)
+        return f"{name} is {own}; that of {loss_names.yardstick_in_words(loss)} is {constant}."
     output = clean(result.output_names[0])
     return (
         f"R² is {share}: the root mean squared error of {output} is "

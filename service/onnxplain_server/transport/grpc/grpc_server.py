@@ -200,6 +200,9 @@ def _options(
         "grpc.max_receive_message_length": message_bytes,
         "grpc.max_send_message_length": response_bytes + _EVENT_BYTES,
         "grpc.max_metadata_size": 16 * 1024,
+        # Without this, callers that are not yet received, or were refused, grow their windows: a
+        # MiB of each is then in memory. A message that is read takes up to a MiB at a time.
+        "grpc.http2.bdp_probe": 0,
         # Otherwise a second process could silently share the port.
         "grpc.so_reuseport": 0,
         "grpc.keepalive_time_ms": 60_000,

@@ -12,8 +12,6 @@ from onnxplain_server.core.model import Note
 def write_warnings(notes: Iterable[Note]) -> list[service_pb2.Warning]:
     """Write warnings of an answer."""
     return [
-        service_pb2.Warning(
-            code=note.code, message=note.message, kind=note.warning.value.tells.name
-        )
+        service_pb2.Warning(code=note.code, message=note.message, kind=note.tells.name)
         for note in notes
     ]

@@ -65,6 +65,11 @@ class PartialDependence:
     include_missing : bool
         Whether a feature with missing values is also evaluated at "missing", after the other grid
         points. Default: False.
+    max_outside_share : float, optional
+        Largest share of the rows, moved to a point, that may lie outside the support of the table
+        (`outside_shares`, of all rows in place of those of groups). Points with more are left out,
+        and not predicted; 1 leaves out none. INVALID_OPTION where none remains, where the table has
+        too few rows to tell, and for STEPS. In [0, 1]; default: 1.
 
     Examples
     --------
@@ -80,6 +85,7 @@ class PartialDependence:
     group_column: str = ""
     group_count: int | None = None
     include_missing: bool = False
+    max_outside_share: float | None = None
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
@@ -95,5 +101,6 @@ class PartialDependence:
                 group_column=self.group_column,
                 group_count=self.group_count,
                 include_missing=self.include_missing,
+                max_outside_share=self.max_outside_share,
             )
         )

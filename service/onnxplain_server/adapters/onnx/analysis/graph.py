@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 from onnx import ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper, shape_inference
 
-from onnxplain_server.adapters.onnx.packing import copy_without, without_lists
+from onnxplain_server.adapters.onnx.large_values import NO_VALUES
+from onnxplain_server.adapters.onnx.packing import without_lists
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.trees.reading.onnx_nodes import (
     constant_value,
@@ -16,6 +17,7 @@ from onnxplain_server.trees.reading.onnx_nodes import (
     required_inputs,
     tensors_read,
 )
+from onnxplain_server.wire.requests.partial_copy import copy_without
 
 DEFAULT_OPSET = 13
 _NAME_LENGTH = 80
@@ -33,10 +35,13 @@ class Graph:
     ----------
     model : ModelProto
         Owned from now on: `add` extends it. Its outputs never change; `cut` returns a smaller copy.
+    values : mapping of name to array
+        Of its tensors that are apart.
     """
 
-    def __init__(self, model: ModelProto) -> None:
+    def __init__(self, model: ModelProto, values: Mapping[str, Array] = NO_VALUES) -> None:
         self.model = model
+        self.values = values
         self._producers = {name: node for node in model.graph.node for name in node.output if name}
         self._tensors = {tensor.name: tensor for tensor in model.graph.initializer}
         self._used_names = self._names()
@@ -60,6 +65,8 @@ class Graph:
 
     def constant(self, tensor: str) -> Array | None:
         """Return the value of an initializer or Constant node; None for other tensors."""
+        if tensor in self.values:
+            return self.values[tensor]
         if tensor in self._tensors:
             return numpy_helper.to_array(self._tensors[tensor])
         node = self.producer(tensor)

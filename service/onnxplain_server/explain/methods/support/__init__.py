@@ -1,0 +1,1 @@
+"""Support of curves: where they lead through combinations of values that the table lacks."""
