@@ -26,7 +26,11 @@ TOLERANCE = 1e-5
 """Largest difference of predictions, relative to the largest prediction; the page states it."""
 
 _MARKED = "<!-- {}: written by `make export`. -->"
-_ENGINES = {"TREES": "exactly, from its trees", "BLACK_BOX": "by predicting"}
+_ENGINES = {
+    "TREES": "exactly, from its trees",
+    "ADDITIVE": "exactly, from its terms",
+    "BLACK_BOX": "by predicting",
+}
 _VERSIONS = (
     "import json, sys; from importlib.metadata import version; "
     "print(json.dumps({name: version(name) for name in sys.argv[1:]}))"

@@ -135,6 +135,7 @@ def kernel_machine(centers: np.ndarray, weights: np.ndarray, gamma: float) -> Mo
 
 
 BOTH = {"feature_columns": ["x", "z"]}
+PREDICTED = BOTH | {"engine": "BLACK_BOX"}
 SUM = linear(np.array([[1.0], [2.0]]))
 
 
@@ -151,7 +152,7 @@ def codes(answer) -> list[str]:
 
 
 def test_each_row_is_predicted_once_for_all_features_together(ask: Ask) -> None:
-    answer = ask(SUM, request=BOTH, features=["x", "unused", "x > 0 and z > 0", "kind"])
+    answer = ask(SUM, request=PREDICTED, features=["x", "unused", "x > 0 and z > 0", "kind"])
 
     assert answer.receipt.predicted_row_count == ROWS
     assert answer.receipt.row_count == ROWS
@@ -194,7 +195,7 @@ def test_rows_of_weight_0_are_no_rows(ask: Ask) -> None:
     left = {name: values[:count] for name, values in columns.items()}
     asked = {"features": ["x", "kind", "unused"], "repeat_count": 20}
 
-    weighted = ask(SUM, columns, request=BOTH | {"weight_column": "w"}, **asked)
+    weighted = ask(SUM, columns, request=PREDICTED | {"weight_column": "w"}, **asked)
     without = ask(SUM, left, request=BOTH, **asked)
 
     assert values(weighted) == pytest.approx(values(without))
@@ -204,7 +205,7 @@ def test_rows_of_weight_0_are_no_rows(ask: Ask) -> None:
 
 
 def test_only_as_many_rows_are_used_as_asked_for(ask: Ask) -> None:
-    answer = ask(SUM, request=BOTH | {"row_count": 100}, repeat_count=10)
+    answer = ask(SUM, request=PREDICTED | {"row_count": 100}, repeat_count=10)
 
     assert answer.receipt.row_count == 100
     assert answer.receipt.predicted_row_count == 100
@@ -407,7 +408,8 @@ def test_a_sum_over_letters_is_read_from_the_model(ask: Ask, layout: str) -> Non
     major = LETTERS if layout == "POSITION_MAJOR" else LETTERS.transpose(1, 0, 2)
     machine = linear(major.reshape(-1, 1))
 
-    read = ask(machine, {}, sequences={"layout": layout, "motifs": ["GAT"]})
+    sequences = {"layout": layout, "motifs": ["GAT"]}
+    read = ask(machine, {}, request={"engine": "BLACK_BOX"}, sequences=sequences)
     given = ask(None, {}, sequences={"weights": WEIGHTS, "motifs": ["GAT"]})
 
     assert firm(read).sequences.is_exact

@@ -199,7 +199,7 @@ type MethodPlan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the method in MethodOptions.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What would compute the effects: TREES or BLACK_BOX, as in
+	// What would compute the effects: TREES, ADDITIVE or BLACK_BOX, as in
 	// `ExplainRequest.engine`; empty where there are no effects.
 	Engine string `protobuf:"bytes,2,opt,name=engine,proto3" json:"engine,omitempty"`
 	// Why that engine.

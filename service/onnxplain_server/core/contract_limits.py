@@ -100,6 +100,7 @@ class ExplainRequest:
 
         TREES = "TREES"
         BLACK_BOX = "BLACK_BOX"
+        ADDITIVE = "ADDITIVE"
 
     output_indices = Limits(default=None, min=0)
     row_count = Limits(default=None, min=2)

@@ -105,13 +105,14 @@ class Features:
 
     def index(self, name: str, path: str = "") -> int:
         """Return the position of a feature, or raise UNKNOWN_FEATURE."""
-        if name not in self.names:
+        try:
+            return self.names.index(name)
+        except ValueError:
             raise ExplainError(
                 Reason.UNKNOWN_FEATURE,
                 f"{name!r} is no feature of the model; features are {listed(self.names)}",
                 path,
-            )
-        return self.names.index(name)
+            ) from None
 
     def take(self, rows: Indices) -> Features:
         """Keep these rows, in this order; columns are shared where these are all rows."""

@@ -1,4 +1,4 @@
-"""Choice of the engine: trees if the model's trees can be read and agree with it, else black box.
+"""Choice of the engine: trees or additive if the model can be read so and agrees, else black box.
 
 The receipt tells the choice and its reason.
 """
@@ -21,6 +21,7 @@ from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
+from onnxplain_server.explain.engines.additive import AdditiveChoice, choose_additive
 from onnxplain_server.explain.prediction.model import PredictionModel
 from onnxplain_server.explain.prediction.trees import PredictionTrees, put_behind
 from onnxplain_server.explain.question import Engine, Question
@@ -76,7 +77,7 @@ class EngineChoice:
     def predicts(self) -> bool:
         """Return whether effects are averages of predictions, and not read from the model."""
         match self.engine:
-            case Engine.TREES:
+            case Engine.TREES | Engine.ADDITIVE:
                 return False
             case Engine.BLACK_BOX:
                 return True
@@ -90,22 +91,27 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
     resources: Resources,
     ledger: Ledger,
 ) -> EngineChoice:
-    """Choose the requested engine, or else trees if they apply, or else the black box.
+    """Choose the requested engine, or else the first that applies: trees, additive, black box.
 
     Raises
     ------
     ExplainError
-        INVALID_OPTION if the trees engine is requested and does not apply.
+        INVALID_OPTION if the trees or additive engine is requested and does not apply.
     """
     predictor = Predictor(model, outputs, ledger, resources.batch_size, resources.predicting)
     if question.engine is Engine.BLACK_BOX:
         return _black_box(predictor, question, resources, "it was asked for")
     trees = resources.trees()
-    if isinstance(trees, Refusal):
-        return _black_box(predictor, question, resources, _why_no_trees(question, trees.reason))
-    explained = _explained_trees(trees, model, features)
-    if isinstance(explained, Refusal):
-        return _black_box(predictor, question, resources, _why_no_trees(question, explained.reason))
+    explained = trees if isinstance(trees, Refusal) else _explained_trees(trees, model, features)
+    if isinstance(explained, Refusal) or question.engine is Engine.ADDITIVE:
+        without = explained if isinstance(explained, Refusal) else Refusal("another was asked for")
+        reason = _why_no_trees(question, without.reason)
+        additive = choose_additive(model, features, outputs, question, resources, ledger)
+        if isinstance(additive, Refusal):
+            reason += _why_not_additive(question, resources, additive)
+            return _black_box(predictor, question, resources, reason)
+        return _additive(additive)
+    assert not isinstance(trees, Refusal)  # noqa: S101 - else `explained` is one
 
     on = _tree_engine(explained.trees, model, outputs, question, resources, ledger)
     mismatch = _check_predictions(trees, _source(model), features, resources)
@@ -189,6 +195,11 @@ def _tree_engine(  # noqa: PLR0917 - arguments of the engine
     return lambda background: ExactWithLinear(exact(background), linear)
 
 
+def _additive(choice: AdditiveChoice) -> EngineChoice:
+    count = QUADRATIC_ROWS if choice.is_quadratic else None
+    return EngineChoice(Engine.ADDITIVE, choice.reason, (), count, choice.on, choice.is_quadratic)
+
+
 class _SilentHost:
     """Host for the check of the trees: it can cancel the check, which reports no progress."""
 
@@ -232,6 +243,20 @@ def _why_no_trees(question: Question, reason: str) -> str:
             "engine",
         )
     return f"the trees engine does not apply: {reason}"
+
+
+def _why_not_additive(question: Question, resources: Resources, refusal: Refusal) -> str:
+    """Return why the additive engine does not apply to an additive model, as `_why_no_trees`."""
+    if question.engine is Engine.ADDITIVE:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"the additive engine does not apply to this model, because {refusal.reason}; "
+            "leave engine out, or ask for BLACK_BOX",
+            "engine",
+        )
+    if isinstance(resources.additive(), Refusal):
+        return ""  # most models are not additive
+    return f"; nor does the additive engine: {refusal.reason}"
 
 
 def _check_predictions(

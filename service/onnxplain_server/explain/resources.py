@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from onnxplain_server.additive.model import AdditiveModel
 from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.model import Model
 from onnxplain_server.effects.background import Background
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 def _no_trees(_width: int | None) -> Refusal:
     return Refusal("the model has no trees")
+
+
+def _no_terms() -> Refusal:
+    return Refusal("the model is not known by its parts")
 
 
 def _no_margin() -> Refusal:
@@ -101,6 +106,8 @@ class Resources:
         columns where the model does not tell it.
     margin : callable () -> ClassMargin or Refusal
         Reads the class scores.
+    additive : callable () -> AdditiveModel or Refusal
+        Reads the model as a link of sums of terms, or says why it is none.
     written : callable () -> WrittenModel
         Reads how the model was written.
     row_seconds : callable () -> float, or None
@@ -132,6 +139,7 @@ class Resources:
     call_threads: ThreadPoolExecutor | None = None
     row_seconds: Callable[[], float] | None = None
     written: Callable[[], WrittenModel] = WrittenModel
+    additive: Callable[[], AdditiveModel | Refusal] = _no_terms
 
     @property
     def predicting(self) -> ThreadPoolExecutor:

@@ -176,6 +176,10 @@ class Exact(TreeEffects):
     def exact_attributions(self) -> Exact:
         return self
 
+    @property
+    def has_paths(self) -> bool:
+        return True
+
     def attribute(
         self, explained: Background, players: Sequence[tuple[int, ...]], game: Game
     ) -> Attributed:

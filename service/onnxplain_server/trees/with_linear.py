@@ -139,6 +139,10 @@ class ExactWithLinear:
     def exact_attributions(self) -> ExactWithLinear:
         return self
 
+    @property
+    def has_paths(self) -> bool:
+        return True
+
     def attribute(
         self, explained: Background, players: Sequence[tuple[int, ...]], game: Game
     ) -> Attributed:

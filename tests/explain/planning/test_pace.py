@@ -97,7 +97,7 @@ def test_trials_that_are_no_sum_of_rows_and_squares_are_read_with_care(few, many
 
 
 def test_other_models_are_measured_by_predicting(plans) -> None:
-    explained("sklearn_linear", budget_seconds=20, row_count=50)
+    explained("sklearn_linear", budget_seconds=20, row_count=50, engine="BLACK_BOX")
 
     [plan] = plans
     assert plan.tree_rows is None

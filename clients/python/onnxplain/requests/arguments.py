@@ -36,13 +36,16 @@ Scale: TypeAlias = Literal["RESPONSE", "MARGIN"]
 """
 
 
-Engine: TypeAlias = Literal["TREES", "BLACK_BOX"]
+Engine: TypeAlias = Literal["TREES", "BLACK_BOX", "ADDITIVE"]
 """What computes the effects.
 
 - "TREES": Counts of rows in the leaves of the model's trees: exact, without predicting, in time
   linear in the rows. For tree ensembles whose outputs are sums or averages of leaves; refused with
   the reason for others.
 - "BLACK_BOX": Predictions by the model itself; for any model.
+- "ADDITIVE": Sums of one term for each feature, read from the model at the values of each: exact,
+  without predicting, in time linear in the rows unless a softmax follows. For linear and logistic
+  models, their pipelines and others that add up terms; refused with the reason for others.
 """
 
 
@@ -84,7 +87,7 @@ class RequestOptions(TypedDict, total=False):
         Scale of the predictions. `Receipt.scale` tells which it was. Default: RESPONSE; for
         attributions as the only method MARGIN, where the model has one and `prediction` is not
         asked.
-    engine : "TREES" or "BLACK_BOX", optional
+    engine : "TREES", "BLACK_BOX" or "ADDITIVE", optional
         What computes the effects. Default: chosen for the model.
     row_count : int, optional
         Number of rows to draw, without replacement, before computing; all rows if the table has no
@@ -353,7 +356,7 @@ class ExplainCall(FittedCalls, ABC):
             Scale of the predictions. `Receipt.scale` tells which it was. Default: RESPONSE; for
             attributions as the only method MARGIN, where the model has one and `prediction` is not
             asked.
-        engine : "TREES" or "BLACK_BOX", optional
+        engine : "TREES", "BLACK_BOX" or "ADDITIVE", optional
             What computes the effects. Default: chosen for the model.
         row_count : int, optional
             Number of rows to draw, without replacement, before computing; all rows if the table has

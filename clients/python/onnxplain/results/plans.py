@@ -18,7 +18,7 @@ class MethodPlan:
     name : str
         As in the contract, like "partial_dependence".
     engine : str
-        "TREES" or "BLACK_BOX"; empty where no effects are computed.
+        "TREES", "ADDITIVE" or "BLACK_BOX"; empty where no effects are computed.
     engine_reason : str
     row_count : int
         Rows of the table that it uses; 0 where it needs none.

@@ -24,6 +24,7 @@ from onnxplain_server.adapters.onnx.output_columns import OutputColumns
 from onnxplain_server.adapters.onnx.outputs import OutputTensor, read_parts
 from onnxplain_server.adapters.onnx.read import operators, read_file
 from onnxplain_server.adapters.onnx.session import OnnxModel
+from onnxplain_server.adapters.onnx.terms.read import read_additive
 from onnxplain_server.adapters.onnx.trial_notes import (
     describe_inconsistency,
     elsewhere_note,
@@ -252,6 +253,7 @@ def _model(
         is_binary=is_binary,
         recheck=partial(_recheck, opened),
         runs=trial.runs,
+        read_additive=partial(read_additive, opened.model, opened.parts, opened.feeds, trial.rows),
     )
 
 

@@ -20,6 +20,7 @@ from onnxplain_server.adapters.onnx.batch_run import BatchRun
 from onnxplain_server.adapters.onnx.evaluation import RowBatches, Run
 from onnxplain_server.adapters.onnx.faults import prediction_failed
 from onnxplain_server.adapters.onnx.output_columns import OutputColumns
+from onnxplain_server.additive.model import AdditiveModel
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input, Note
@@ -60,6 +61,8 @@ class OnnxModel:
         Checks its consistency on rows of a table.
     runs : RowBatches
         Both evaluations that `run` was chosen of.
+    read_additive : callable () -> AdditiveModel or Refusal
+        Reads it as a link of sums of terms.
     """
 
     def __init__(
@@ -75,6 +78,7 @@ class OnnxModel:
         is_binary: bool,
         recheck: Callable[[OnnxModel, Mapping[str, Array], Indices], OnnxModel],
         runs: RowBatches,
+        read_additive: Callable[[], AdditiveModel | Refusal],
     ) -> None:
         self._proto = proto
         self.inputs = inputs
@@ -86,6 +90,7 @@ class OnnxModel:
         self._run = run
         self._recheck = recheck
         self._runs = runs
+        self._read_additive = read_additive
         self._columns = columns
         self._reached: dict[int, Array] = {}
 
@@ -121,6 +126,7 @@ class OnnxModel:
         """Return a copy with another evaluation."""
         model = copy(self)
         vars(model).update(_run=run, notes=notes, inconsistency=inconsistency)
+        vars(model).pop("additive", None)
         return model
 
     @cached_property
@@ -134,6 +140,16 @@ class OnnxModel:
         if isinstance(trees, Ensemble) and len(trees.feature) > _MANY_NODES:
             release_freed()
         return trees
+
+    @cached_property
+    def additive(self) -> AdditiveModel | Refusal:
+        """Sums of terms, each of one feature, whose link its columns are made of."""
+        if self.inconsistency or not self.is_batched:
+            return Refusal("its rows are not computed independently of each other")
+        try:
+            return self._read_additive()
+        except Exception:  # noqa: BLE001 - a model that the runtime loads may still be inconsistent
+            return Refusal("its graph cannot be read")
 
     @cached_property
     def categories(self) -> frozenset[int]:

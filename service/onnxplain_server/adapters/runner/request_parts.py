@@ -120,6 +120,7 @@ class Asked:
                 call_threads=calls.threads if calls else None,
                 row_seconds=lambda: loaded.model.row_seconds,
                 written=lambda: models.written(loaded, host),
+                additive=lambda: loaded.model.additive,
             )
         else:
             no_trees = Refusal("there is no model")

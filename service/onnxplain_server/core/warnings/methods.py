@@ -52,7 +52,7 @@ class MethodWarning(Enum):
     )
     APPROXIMATION_UNNECESSARY = WarningDeclaration(
         WarningSection.EFFECTS,
-        cause="An approximation was asked of the trees engine, which is exact without it",
+        cause="An approximation was asked of an engine that is exact without it",
         remedy="Leave `knot_count` and `quantile_bin_count` out",
     )
     FEW_ROWS = WarningDeclaration(

@@ -54,6 +54,10 @@ class Attributed:
 class ExactAttributions(Protocol):
     """An engine that knows the values of a game in closed form."""
 
+    @property
+    def has_paths(self) -> bool:
+        """Return whether its model has branches, whose shares stand in for features."""
+
     def attribute(
         self, explained: Background, players: Sequence[tuple[int, ...]], game: Game
     ) -> Attributed:

@@ -22,7 +22,7 @@ def approximated(
         return effects, knots_unnecessary(options)
     if options.quantile_bin_count:
         message = (
-            "quantile_bin_count was applied, but saves nothing: without it, the trees engine gives "
+            "quantile_bin_count was applied, but saves nothing: without it, the engine gives "
             "exact numbers and predicts nothing either."
         )
         return effects, (Note(MethodWarning.APPROXIMATION_UNNECESSARY, message),)
@@ -30,10 +30,10 @@ def approximated(
 
 
 def knots_unnecessary(options: interactions.Options) -> tuple[Note, ...]:
-    """Warn of knots that were asked of the trees engine."""
+    """Warn of knots that were asked of an engine that predicts nothing."""
     if not options.knot_count:
         return ()
-    message = "knot_count was not applied: the trees engine is exact and predicts nothing."
+    message = "knot_count was not applied: the engine is exact and predicts nothing."
     return (Note(MethodWarning.APPROXIMATION_UNNECESSARY, message),)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning.pace import TimeGrowth
+from onnxplain_server.explain.question import Engine
 from onnxplain_server.methods.interactions import usual_pair_effects
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.refusal import Refusal
@@ -17,6 +18,8 @@ _PROCESSORS = 2
 _LEAF_SECONDS, _PAIR_SECONDS = 25e-9, 10e-9
 """Seconds of interactions on trees: for each row and leaf; and behind a link, for each two rows,
 effect and sum."""
+_TERM_SECONDS = 2e-6
+"""Seconds of an effect of sums of terms, for each row and sum."""
 _ROUND = (5, 3, 2, 1)
 
 
@@ -27,16 +30,23 @@ def nominal_pace(request: BoundRequest) -> float:
 
 
 def nominal_tree_rows(request: BoundRequest, seconds: float) -> int:
-    """Return the rows on which interactions on trees are expected to take some seconds."""
-    trees = request.resources.trees()
-    assert not isinstance(trees, Refusal)  # noqa: S101 - the engine was chosen
-    ensemble = trees if isinstance(trees, Ensemble) else trees.ensemble
-    linear = _LEAF_SECONDS * max(len(ensemble.leaf), 1)
-    feature_count = len(request.sample.features.names)
+    """Return the rows whose interactions are expected to take some seconds without predicting."""
+    effects = effect_count(len(request.sample.features.names))
+    linear, sum_count = _row_work(request, effects)
     square = 0.0
     if request.tabular_choice.is_quadratic:
-        square = _PAIR_SECONDS * effect_count(feature_count) * ensemble.values.shape[1]
+        square = _PAIR_SECONDS * effects * sum_count
     return int(TimeGrowth(linear, square).rows_within(seconds))
+
+
+def _row_work(request: BoundRequest, effects: int) -> tuple[float, int]:
+    """Return the seconds of a row in these effects, and the sums of a row in front of a link."""
+    additive, trees = request.resources.additive(), request.resources.trees()
+    if request.tabular_choice.engine is Engine.ADDITIVE and not isinstance(additive, Refusal):
+        return _TERM_SECONDS * effects * additive.sum_count, additive.sum_count
+    assert not isinstance(trees, Refusal)  # noqa: S101 - the engine was chosen
+    ensemble = trees if isinstance(trees, Ensemble) else trees.ensemble
+    return _LEAF_SECONDS * max(len(ensemble.leaf), 1), ensemble.values.shape[1]
 
 
 def effect_count(feature_count: int) -> int:

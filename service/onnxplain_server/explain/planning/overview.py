@@ -234,7 +234,7 @@ class OverviewPlan:
     def _pace_words(self) -> str:
         if self.tree_rows is None:
             return f": {self.pace_source.value} {self.pace:,.0f} rows/s"
-        return "" if self._is_measured else ", by the size of its trees"
+        return "" if self._is_measured else ", by the size of the model"
 
     @property
     def _is_measured(self) -> bool:

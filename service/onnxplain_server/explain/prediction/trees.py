@@ -47,7 +47,7 @@ def put_behind(predictions: Predictions, trees: Trees) -> PredictionTrees | Refu
         sums, result = linked_sums(trees), "nothing is predicted"
     elif isinstance(trees, EnsembleWithLinear):
         sums = SUMS_WITH_LINEAR
-    affine = _affine(predictions)
+    affine = affine_predictions(predictions)
     if affine is not None:
         return PredictionTrees(
             _combined(trees, affine),
@@ -56,11 +56,11 @@ def put_behind(predictions: Predictions, trees: Trees) -> PredictionTrees | Refu
     forms = [exponentials_of(expression) for expression in predictions.expressions]
     known = [form for form in forms if form is not None]
     if not isinstance(trees, Ensemble) or len(known) < len(forms):
-        return Refusal(_not_affine(predictions, sums))
+        return Refusal(not_affine(predictions, sums))
     return _exponential(predictions, known, trees)
 
 
-def _affine(predictions: Predictions) -> AffineMap | None:
+def affine_predictions(predictions: Predictions) -> AffineMap | None:
     """Return the predictions as an affine map of the model's outputs; None if one is none."""
     forms = [form_of(expression) for expression in predictions.expressions]
     linear = [form for form in forms if isinstance(form, Linear)]
@@ -110,7 +110,8 @@ def _exponential(
     return PredictionTrees(linked, reason)
 
 
-def _not_affine(predictions: Predictions, sums: str) -> str:
+def not_affine(predictions: Predictions, sums: str) -> str:
+    """Say which prediction is not linear in the outputs, and what these are."""
     first: Expression = next(
         expression
         for expression in predictions.expressions

@@ -63,9 +63,11 @@ def choose_way(
     ExplainError
         INVALID_OPTION where the options need values that this model does not have.
     """
-    if effects.exact_attributions() is not None:
+    exact = effects.exact_attributions()
+    is_by_paths = options.perturbation is Perturbation.PATH_DEPENDENT
+    if exact is not None and (exact.has_paths or not is_by_paths):
         return Way.CLOSED_FORM
-    if options.perturbation is Perturbation.PATH_DEPENDENT:
+    if is_by_paths:
         raise ExplainError(
             Reason.INVALID_OPTION,
             "PATH_DEPENDENT needs a model whose outputs are sums of the leaves of its trees; leave "

@@ -23,6 +23,11 @@ SIZES = {"pairwise": 2, "threeway": 3}
 JOINT = tuple(SIZES)
 
 
+_PAIRED_FEATURES = 200
+"""Most features per output, those interacting most overall, whose pairs are candidates where a
+request does not say which: for independent features, a pair's numerator is at most theirs."""
+
+
 @dataclass(frozen=True, slots=True)
 class ChosenGroups:
     """Pairs and triples by order: those to measure, and those to list, in table order.
@@ -94,6 +99,8 @@ class Plan:
         measured: dict[str, Sequence[Group]] = {}
         listed: dict[str, Sequence[Group]] = {}
         for order in JOINT:
+            if order == "pairwise" and self.pair_limit is not None:
+                continue  # of all features, there are too many
             chosen = strongest(self.positions, numerators, self.count(order))
             measured[order] = list(combinations(chosen, SIZES[order]))
             listed[order] = list(combinations(self.shown(order, chosen), SIZES[order]))
@@ -114,7 +121,9 @@ class Plan:
     def _limited(
         self, overall: Mapping[int, Vector], screen: PairScreen | None, limit: int
     ) -> Sequence[Group]:
-        bounds = smaller_overall(overall)
+        numerators = np.array(list(overall.values()))
+        candidates = strongest(list(overall), numerators, _PAIRED_FEATURES)
+        bounds = smaller_overall({j: overall[j] for j in candidates})
         if len(bounds) <= limit:
             if screen is not None:
                 screen.leave_out()

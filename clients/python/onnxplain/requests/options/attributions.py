@@ -43,7 +43,8 @@ class Attributions:
     Cost: with the trees engine, none where outputs are sums of leaves: time grows with the rows
     explained plus those of the background. Elsewhere, twice `permutation_count` times one less than
     the features in predictions for each row explained; fewer where all coalitions of features are
-    no more, or a target error is reached. Rows by default: 500; all rows with the trees engine.
+    no more, or a target error is reached. Rows by default: 500; all rows with the trees engine, and
+    with the additive one but behind a softmax.
 
     Attributes
     ----------

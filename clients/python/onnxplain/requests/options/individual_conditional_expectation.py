@@ -23,7 +23,7 @@ class IndividualConditionalExpectation:
     together.
 
     Cost: grid points times curves predictions per entry of `features` and `joint_features`. Rows by
-    default: 500; all rows with the trees engine.
+    default: 500; all rows with the trees engine, and with the additive one but behind a softmax.
 
     Attributes
     ----------

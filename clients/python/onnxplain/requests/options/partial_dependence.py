@@ -33,7 +33,7 @@ class PartialDependence:
     Asks how the average prediction changes with one or several features.
 
     Cost: grid points times rows predictions per curve. Rows by default: 500; of each group; all
-    rows with the trees engine.
+    rows with the trees engine, and with the additive one but behind a softmax.
 
     Attributes
     ----------

@@ -47,7 +47,7 @@ def roundings(proto: ModelProto) -> Mapping[str, float]:
         Relative error of a single rounding: 2^-24 after any computation in float32, even if the
         result is float64. 0 for other types. Tensors of unknown type count as float32.
     """
-    element_types = _element_types(proto)
+    types = element_types(proto)
     graph = Graph(proto)
     rounding = {value.name: 0.0 for value in graph.inputs}
     moved = set(rounding)
@@ -59,11 +59,11 @@ def roundings(proto: ModelProto) -> Mapping[str, float]:
             continue
         before = max((rounding[name] for name in sources), default=0.0)
         for name in node.output:
-            rounding[name] = _after(node, element_types.get(name), before)
+            rounding[name] = _after(node, types.get(name), before)
     return rounding
 
 
-def _element_types(proto: ModelProto) -> Mapping[str, int]:
+def element_types(proto: ModelProto) -> Mapping[str, int]:
     """Infer the element types of tensors, as far as possible."""
     inferred = shape_inference.infer_shapes(without_lists(proto)).graph
     return {

@@ -1,0 +1,161 @@
+"""Reading of additive models: sums of terms, their link, and the graph cut to the terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property, partial
+
+import numpy as np
+from onnx import ModelProto
+
+from onnxplain_server.adapters.onnx.analysis.graph import Graph
+from onnxplain_server.adapters.onnx.analysis.precision import element_types
+from onnxplain_server.adapters.onnx.evaluation import RowBatches, Run
+from onnxplain_server.adapters.onnx.faults import prediction_failed
+from onnxplain_server.adapters.onnx.inputs import Feed
+from onnxplain_server.adapters.onnx.outputs import OutputTensor
+from onnxplain_server.adapters.onnx.terms.dependence import read_dependence
+from onnxplain_server.adapters.onnx.terms.linear_steps import AffineSum
+from onnxplain_server.adapters.onnx.terms.link_nodes import is_link
+from onnxplain_server.adapters.onnx.terms.linked_sums import read_linked
+from onnxplain_server.adapters.onnx.terms.sums import SumReader, float_tensors
+from onnxplain_server.additive.model import AdditiveModel, TermSums
+from onnxplain_server.core.arrays import Array, Matrix
+from onnxplain_server.trees.reading.refusal import Refusal, RefusedError
+
+
+def read_additive(
+    proto: ModelProto,
+    parts: Sequence[OutputTensor],
+    feeds: Sequence[Feed],
+    rows: Mapping[str, Array],
+) -> AdditiveModel | Refusal:
+    """Read a model as a link of sums of terms.
+
+    Parameters
+    ----------
+    proto : ModelProto
+        Cut to its outputs.
+    parts : sequence of OutputTensor
+        Tensors of the outputs.
+    feeds : sequence of Feed
+        Its inputs.
+    rows : mapping of input name to (n_rows, width)
+        Rows, which show the width of an input that does not declare it.
+
+    Returns
+    -------
+    AdditiveModel or Refusal
+        The refusal says why the outputs are no such sums.
+    """
+    try:
+        return _read(proto, parts, feeds, rows)
+    except RefusedError as refused:
+        return Refusal(refused.reason)
+
+
+def _read(
+    proto: ModelProto,
+    parts: Sequence[OutputTensor],
+    feeds: Sequence[Feed],
+    rows: Mapping[str, Array],
+) -> AdditiveModel:
+    graph = Graph(proto)
+    shapes = {f.input.name: () if f.is_flat else rows[f.input.name].shape[1:] for f in feeds}
+    dependence = read_dependence(graph, [shapes[value.name] for value in graph.inputs])
+    floats = float_tensors(graph, element_types(proto))
+    reader = SumReader(graph, dependence, floats, partial(is_link, graph))
+    linked = read_linked(reader, _outputs(parts, dependence))
+    sums = linked.sums
+    return AdditiveModel(
+        _Front(
+            graph, feeds, tuple(sums.parts), tuple(dependence[name].size for name in sums.parts)
+        ),
+        np.concatenate([np.maximum(dependence[name].reshape(-1), 0) for name in sums.parts]),
+        _term_sums(sums),
+        linked.link,
+        linked.combination,
+    )
+
+
+def _outputs(parts: Sequence[OutputTensor], dependence: Mapping[str, Array]) -> Mapping[str, Array]:
+    """Return the coefficients of the outputs, one after the other, for their tensors."""
+    starts: dict[str, Array] = {}
+    if any(part.is_label for part in parts):
+        raise RefusedError("it gives labels only")
+    if any(part.tensor not in dependence for part in parts):
+        raise RefusedError("its answer is not known to be computed row by row")
+    shapes = [dependence[part.tensor].shape for part in parts]
+    sizes = [int(np.prod(shape)) for shape in shapes]
+    eye = np.eye(sum(sizes))
+    ends = np.cumsum(sizes)
+    for part, shape, size, end in zip(parts, shapes, sizes, ends, strict=True):
+        own = eye[:, end - size : end].reshape(len(eye), *shape)
+        starts[part.tensor] = starts.get(part.tensor, 0.0) + own
+    return starts
+
+
+def _term_sums(sums: AffineSum) -> TermSums:
+    count = len(sums.offset)
+    parts = sums.parts.values()
+    return TermSums(
+        np.concatenate([part.signed.reshape(count, -1) for part in parts], axis=1),
+        sums.offset,
+        np.concatenate([part.absolute.reshape(count, -1) for part in parts], axis=1),
+        sums.absolute_offset,
+        sums.addition_count,
+        sums.rounding,
+    )
+
+
+class _Front:
+    """Graph cut to the tensors that terms are read from: a `AdditiveModel.front`.
+
+    Parameters
+    ----------
+    graph : Graph
+    feeds : sequence of Feed
+    tensors : tuple of str
+        Of which some may be inputs of the graph.
+    sizes : tuple of int
+        Values of a row of each.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        feeds: Sequence[Feed],
+        tensors: tuple[str, ...],
+        sizes: tuple[int, ...],
+    ) -> None:
+        self._tensors = tensors
+        self._sizes = sizes
+        self._computed = [name for name in tensors if graph.producer(name) is not None]
+        self._cut = graph.cut(self._computed)
+        self._feeds = feeds
+
+    @cached_property
+    def _run(self) -> Run:
+        return RowBatches(self._cut, self._feeds).batched
+
+    def __call__(self, feeds: Mapping[str, Array]) -> Matrix:
+        """Compute the values of rows: (n_rows, n_values), in float64.
+
+        Raises
+        ------
+        ExplainError
+            PREDICTION_FAILED if the runtime fails.
+        """
+        count = len(next(iter(feeds.values())))
+        tensors = dict(feeds)
+        if self._computed:
+            try:
+                answers = self._run(feeds)
+            except Exception as fault:  # noqa: BLE001 - foreign errors of any type end here
+                raise prediction_failed(fault) from None
+            tensors.update(zip(self._computed, answers, strict=True))
+        values = [
+            tensors[name].astype(np.float64).reshape(count, size)
+            for name, size in zip(self._tensors, self._sizes, strict=True)
+        ]
+        return np.concatenate(values, axis=1) if len(values) > 1 else values[0]

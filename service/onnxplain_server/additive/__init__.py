@@ -1,0 +1,7 @@
+"""Additive engine: effects of a link of a sum of terms, each of one feature, without predicting.
+
+Reading order: `model` (terms, sum and link), `terms` (terms at values), `smooth_sums` (sums over
+rows behind a logistic function), `averages` (over rows, behind any link), `engine`, `check`.
+Nothing here calls the model's runtime but through `AdditiveModel.front`, or knows of methods and
+requests.
+"""

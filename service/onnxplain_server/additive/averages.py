@@ -1,0 +1,121 @@
+"""Averages of outputs over rows whose sums change by the same terms, and over points of one row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from onnxplain_server.additive.model import AdditiveModel, TermLink
+from onnxplain_server.additive.smooth_sums import Numbers, logistic_sums
+from onnxplain_server.core.arrays import Array, Cube, Matrix
+
+_BLOCK_NUMBERS = 1 << 20
+"""Linked sums that are computed at once, which bounds memory."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MovedAverages:
+    """Averages of the outputs of rows i at points p, whose sums are rests_i + points_p.
+
+    Attributes
+    ----------
+    over_rows : (n_sets, n_points, n_outputs)
+        For each point, with the rows' shares.
+    over_points : (n_sets, n_rows, n_outputs), or None
+        For each row, with the points' shares.
+    """
+
+    over_rows: Cube
+    over_points: Cube | None
+
+
+def average(
+    model: AdditiveModel,
+    rests: Matrix,
+    points: Matrix,
+    row_shares: Matrix,
+    point_shares: Matrix | None = None,
+) -> MovedAverages:
+    """Average outputs.
+
+    Parameters
+    ----------
+    model : AdditiveModel
+    rests : (n_rows, n_sums)
+        What the rows' other terms add up to, with the offset.
+    points : (n_points, n_sums)
+        Terms of the features that are moved.
+    row_shares : (n_sets, n_rows)
+    point_shares : (n_sets, n_points), or None
+        Without them, there are no averages over points.
+
+    Notes
+    -----
+    Time grows with rows and points where the outputs are sums, exponentials or logistic functions
+    of them, and with rows times points otherwise.
+    """
+    match model.link:
+        case TermLink.IDENTITY:
+            over_rows, over_points = _of_sums(rests, points, row_shares, point_shares)
+        case TermLink.EXPONENTIAL:
+            over_rows, over_points = _of_products(rests, points, row_shares, point_shares)
+        case TermLink.LOGISTIC if np.isfinite(points).all():
+            over_rows, over_points = _of_logistics(rests, points, row_shares, point_shares)
+        case TermLink.LOGISTIC | TermLink.SOFTMAX | TermLink.LOGISTIC_SHARES:
+            over_rows, over_points = _of_pairs(model, rests, points, row_shares, point_shares)
+    combined = None if over_points is None else model.combine(over_points)
+    return MovedAverages(model.combine(over_rows), combined)
+
+
+def _of_sums(
+    rests: Matrix, points: Matrix, row_shares: Matrix, point_shares: Matrix | None
+) -> tuple[Cube, Cube | None]:
+    over_rows = (row_shares @ rests)[:, np.newaxis] + points
+    if point_shares is None:
+        return over_rows, None
+    return over_rows, rests + (point_shares @ points)[:, np.newaxis]
+
+
+def _of_products(
+    rests: Matrix, points: Matrix, row_shares: Matrix, point_shares: Matrix | None
+) -> tuple[Cube, Cube | None]:
+    """Average exponentials: that of a sum is a product."""
+    with np.errstate(over="ignore"):
+        rows, moved = np.exp(rests), np.exp(points)
+    over_rows = (row_shares @ rows)[:, np.newaxis] * moved
+    if point_shares is None:
+        return over_rows, None
+    return over_rows, rows * (point_shares @ moved)[:, np.newaxis]
+
+
+def _of_logistics(
+    rests: Matrix, points: Matrix, row_shares: Matrix, point_shares: Matrix | None
+) -> tuple[Cube, Cube | None]:
+    pairs = [
+        logistic_sums(Numbers(rests[:, k]), Numbers(points[:, k]), row_shares, point_shares)
+        for k in range(rests.shape[1])
+    ]
+    over_rows = np.stack([pair[0] for pair in pairs], axis=-1)
+    over_points = [pair[1] for pair in pairs if pair[1] is not None]
+    return over_rows, np.stack(over_points, axis=-1) if over_points else None
+
+
+def _of_pairs(
+    model: AdditiveModel,
+    rests: Matrix,
+    points: Matrix,
+    row_shares: Matrix,
+    point_shares: Matrix | None,
+) -> tuple[Cube, Cube | None]:
+    """Average any link function over all pairs of rows and points, in blocks of points."""
+    step = max(1, _BLOCK_NUMBERS // max(rests.size, 1))
+    over_rows: list[Array] = []
+    over_points = np.zeros((len(row_shares), *rests.shape))
+    for start in range(0, len(points), step):
+        block = slice(start, start + step)
+        linked = model.linked(rests[:, np.newaxis] + points[block])  # (n_rows, block, n_sums)
+        over_rows.append(np.tensordot(row_shares, linked, (1, 0)))
+        if point_shares is not None:
+            over_points += np.tensordot(point_shares[:, block], linked, (1, 1))
+    return np.concatenate(over_rows, axis=1), None if point_shares is None else over_points

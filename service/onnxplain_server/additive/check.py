@@ -1,0 +1,77 @@
+"""Check of an additive model against predictions, and of the table's values for its terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from onnxplain_server.additive.model import AdditiveModel
+from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.model import Model
+from onnxplain_server.core.rows import Features, feeds
+from onnxplain_server.effects.background import Background
+from onnxplain_server.trees.reading.check import first_difference
+from onnxplain_server.trees.reading.refusal import Refusal
+
+_BLOCK_NUMBERS = 1 << 22
+"""Values that the front computes at once, which bounds memory."""
+
+
+def refuse_not_finite(additive: AdditiveModel, features: Features) -> Refusal | None:
+    """Refuse rows of which a term is no finite number, because sums cannot be taken apart then.
+
+    Whatever its coefficient is: 0 times a value that is missing or infinite is no number.
+    """
+    columns = features.cast_columns()
+    step = max(1, _BLOCK_NUMBERS // max(len(additive.features), 1))
+    for start in range(0, features.n_rows, step):
+        values = additive.front(feeds(features, [own[start : start + step] for own in columns]))
+        wrong = np.flatnonzero(~np.isfinite(values).all(axis=0))
+        if len(wrong):
+            name = features.names[additive.features[wrong[0]]]
+            return Refusal(f"its term of {name!r} is not finite in some rows")
+    return None
+
+
+def check_terms(additive: AdditiveModel, model: Model, background: Background) -> Refusal | None:
+    """Compare an additive model with the model's predictions.
+
+    Parameters
+    ----------
+    background : Background
+        Rows of the table; as many are made of their values, each column in another order.
+
+    Returns
+    -------
+    Refusal or None
+        The refusal names what differs.
+    """
+    features, columns = background.features, background.columns
+    mismatch = _disagreement(additive, model, features, columns)
+    if mismatch is not None:
+        return mismatch
+    rng = np.random.default_rng(0)
+    made = [rng.permutation(column) for column in columns]
+    try:
+        return _disagreement(additive, model, features, made)
+    except ExplainError as error:
+        if error.reason is not Reason.PREDICTION_FAILED:
+            raise
+        return None  # the model takes only some combinations of these values
+
+
+def _disagreement(
+    additive: AdditiveModel, model: Model, features: Features, columns: Sequence[Array]
+) -> Refusal | None:
+    """Compare what terms and model say of some rows."""
+    rows = feeds(features, columns)
+    values, predicted = additive.front(rows), model.predict(rows).astype(np.float64)
+    sums = values @ additive.sums.matrix.T + additive.sums.offset
+    allowed = additive.errors(values, sums, _rounding(model.roundings))
+    return first_difference(additive.outputs(sums), predicted, allowed, "its terms add up to")
+
+
+def _rounding(roundings: Vector) -> float:
+    return float(roundings.max(initial=2.0**-53))
