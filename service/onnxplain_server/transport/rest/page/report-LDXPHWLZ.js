@@ -1,4 +1,4 @@
-import{D as u,K as p,M as h,S as d,T as f,u as g,v as c}from"./chunk-HJOU27MK.js";import"./chunk-COGIFV5U.js";var b=`:root {
+import{D as u,K as p,M as h,S as d,T as f,u as g,v as c}from"./chunk-RRMFNVWF.js";import"./chunk-COGIFV5U.js";var b=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
@@ -56,7 +56,7 @@ body {
 }
 
 h1 { margin: 0 0 0.75rem; font-size: 1.9rem; line-height: 1.2; letter-spacing: -0.01em; }
-h2 { margin: 2.5rem 0 1rem; font-size: 1.35rem; line-height: 1.25; }
+h2 { margin: 2rem 0 1rem; font-size: 1.35rem; line-height: 1.25; }
 
 h3 { margin: 1.25rem 0 0.5rem; font-size: 1rem; line-height: 1.3; }
 
@@ -68,19 +68,19 @@ ul.found { max-width: none; padding-left: 1.5rem; }
 .key-figures dd { color: var(--quiet); font-size: 0.85rem; }
 .key-figures b { color: var(--ink); font-size: 1.3rem; font-weight: 600; }
 
-nav { margin: 1.25rem 0 0; }
+nav { margin: 1rem 0 0; }
 nav ol { display: flex; flex-wrap: wrap; gap: 0.3rem 1.5rem; margin: 0; padding: 0; list-style: none; }
 nav a { font-weight: 600; }
 .question, .rows { color: var(--quiet); }
 .question { margin: -0.75rem 0 1rem; }
-.rows { margin: -0.75rem 0 1rem; font-size: 0.875rem; }
+.rows { font-size: 0.875rem; }
 
 dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 0.5rem 1.5rem; margin: 0; }
 dt { color: var(--quiet); font-size: 0.85rem; }
 dd { margin: 0; }
 
 aside {
-  margin: 1.5rem 0 0;
+  margin: 1.1rem 0 0;
   padding: 1rem 1.25rem;
   border-left: 4px solid var(--caution);
   border-radius: 0 8px 8px 0;
@@ -113,7 +113,7 @@ figcaption { padding: 0 1rem 0.75rem; max-width: 40rem; color: #5f6368; font-siz
 /* The drawing says the same in its title; who cannot see it still hears the caption. */
 figure.drawn figcaption { position: absolute; width: 1px; height: 1px; padding: 0; overflow: hidden; clip-path: inset(50%); }
 
-details { margin-top: 1.25rem; }
+details { margin-top: 0.8rem; }
 .vega-embed details { margin: 0; }
 .plot svg.marks { display: block; }
 summary { cursor: pointer; color: var(--accent); }
@@ -145,7 +145,7 @@ td.number { white-space: nowrap; }
   .table td.number { white-space: normal; text-align: left; }
 }
 
-.limits { margin-top: 1.25rem; padding: 0.75rem 1.25rem; border-left: 4px solid var(--line); color: var(--quiet); font-size: 0.9rem; }
+.limits { margin-top: 0.8rem; padding: 0.4rem 1.25rem; border-left: 4px solid var(--line); color: var(--quiet); font-size: 0.9rem; }
 .limits h3 { margin: 0 0 0.25rem; color: var(--ink); font-size: 0.9rem; }
 .limits ul, .remarks, .options { margin: 0; padding-left: 1.2rem; }
 .limits ul { columns: 2 30rem; column-gap: 2.5rem; }
@@ -163,7 +163,7 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: 0.85rem; }
   .tables { columns: auto; }
   .table { overflow: visible; }
   caption { break-inside: avoid; }
-  h2, h3, caption, .question, .rows { break-after: avoid; }
+  h2, h3, caption, .question { break-after: avoid; }
   a { color: inherit; text-decoration: none; }
   .vega-embed details, .vega-bindings, .hint { display: none; }
 }
