@@ -52,7 +52,7 @@ class Grown:
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
-        self.dtype = self.rng.choice([np.float32, np.float64])
+        self.dtype = (np.float32, np.float64)[self.rng.integers(2)]
         self.nodes: list[NodeProto] = []
         self.constants: list[TensorProto] = []
         kind = helper.np_dtype_to_tensor_dtype(np.dtype(self.dtype))
@@ -107,7 +107,7 @@ class Grown:
 
     @property
     def is_double(self) -> bool:
-        return self.dtype == np.float64
+        return bool(self.dtype == np.float64)
 
     def filled(self, column: str) -> str:
         """Fill missing values in, and make curves of a column."""

@@ -62,8 +62,11 @@ def is_root(explanation: Explanation) -> bool:
 def _losses(explanation: Explanation) -> tuple[Array, Array]:
     """The losses that sentences tell, and those of the best constant."""
     result = explanation.average_loss
-    found = np.array([one.values for one in result.losses]), np.array(result.constant_losses)
-    return tuple(map(np.sqrt, found)) if is_root(explanation) else found
+    told, constant = (
+        np.array([one.values for one in result.losses]),
+        np.array(result.constant_losses),
+    )
+    return (np.sqrt(told), np.sqrt(constant)) if is_root(explanation) else (told, constant)
 
 
 def r_squared(found: Match, explanation: Explanation) -> bool:

@@ -52,9 +52,9 @@ def _bars(explanation: Explanation, name: str, *, factor: float) -> Mapping[str,
     """Return the numbers of bars by their names; none for several outputs, and for other plots."""
     bars: dict[str, list[float]] = {}
     if explanation.HasField("permutation_importance"):
-        result = explanation.permutation_importance
-        before = np.array(result.baseline_losses)
-        for one in result.importances:
+        importance = explanation.permutation_importance
+        before = np.array(importance.baseline_losses)
+        for one in importance.importances:
             values = np.array(one.values)
             if is_root(explanation):
                 values = np.sqrt(np.maximum(before + values, 0)) - np.sqrt(before)
