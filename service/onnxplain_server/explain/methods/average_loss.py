@@ -10,6 +10,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
+from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.far_from_target import far_from_target, reversed_ranking
 from onnxplain_server.explain.loss_choice import with_loss
 from onnxplain_server.explain.methods.compared_outputs import on_compared_outputs
@@ -53,28 +54,31 @@ def prepare(task: Task, options: Options) -> Job[Result]:
 
     def remarks(result: Result) -> tuple[Note, ...]:
         names = result.output_names
-        compared = options.comparison, actual, weights, result.total, names
-        far = far_from_target(*compared, predict=effects.outputs)
-        far += reversed_ranking(*compared, effects.outputs, beside)
+        told = options.comparison, actual, weights, result.total, names
+        far = far_from_target(*told, predict=effects.outputs)
+        far += reversed_ranking(*told, effects.outputs, beside)
         return (*result.notes, *far)
 
     units = _units(task, options, sample.table.as_sent(rows), beside)
-
-    def run() -> Result:
-        result = average_loss.compute(effects, options, actual, groups, beside)
-        if not options.resampling.repeat_count:
-            return result
-        compared = Compared(actual, groups, beside, units)
-        return average_loss.with_intervals(result, effects, options, compared, sample.seed)
+    compared = Compared(actual, groups, beside, units)
 
     return Job(
         options,
         len(rows),
-        run,
+        lambda: _run(effects, options, compared, sample.seed),
         sample.used(rows),
         remarks=remarks,
         pairings=truth.pairings,
     )
+
+
+def _run(effects: Effects, options: Options, compared: Compared, seed: int) -> Result:
+    """Compute the losses, with intervals where replicates are asked for."""
+    own = compared.actual, compared.groups, compared.beside
+    result = average_loss.compute(effects, options, *own)
+    if not options.resampling.repeat_count:
+        return result
+    return average_loss.with_intervals(result, effects, options, compared, seed)
 
 
 def _streamed(task: Task, options: Options) -> Job[Result] | None:

@@ -32,7 +32,7 @@ _MAX_REPLICATE_WEIGHTS = 4_000_000
 
 
 class Replicated(NamedTuple):
-    """What replicates tell: nothing without them.
+    """Spreads and conclusions by replicates; nothing without these.
 
     Attributes
     ----------

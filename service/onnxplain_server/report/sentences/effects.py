@@ -40,6 +40,7 @@ def largest(values: Array) -> tuple[int, int] | None:
 _OF_LINK = "the link alone makes it, the model's logistic or softmax, before which effects add up"
 
 
+# Long: a sentence for each thing that may be said of pairs.
 def of_interactions(
     explanation: Explanation, units: Units, *, is_linear: bool = False
 ) -> Iterator[str]:
@@ -203,6 +204,7 @@ def of_partial_dependence(explanation: Explanation, most_important: str = "") ->
         )
 
 
+# Long: a sentence for each kind of curve.
 def of_accumulated(explanation: Explanation) -> Iterator[str]:
     """Tell how far the accumulated effect goes along the feature with the widest range.
 
