@@ -21,7 +21,7 @@ from onnxplain_server.language import ColumnValues, parse
 from onnxplain_server.methods import feature_vectors, firm, interactions, permutation_importance
 from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.resampling import Resampling, Scheme, t_quantile
+from onnxplain_server.methods.resampling import Resampling, RowUnits, Scheme, t_quantile
 from scipy.stats import binom
 
 from bench.accuracy.coverage_problems import (
@@ -158,7 +158,9 @@ def scored(row_count: int, seed: int) -> tuple[ColumnValues, Matrix]:
 
 def measured(row_count: int, seed: int, repeats: int) -> Iterator[firm.Result]:
     columns, score = scored(row_count, seed)
-    sheet = firm.ScoredRows(columns, np.ones(row_count), score, ("y",), np.arange(row_count))
+    sheet = firm.ScoredRows(
+        columns, np.ones(row_count), score, ("y",), RowUnits(np.arange(row_count))
+    )
     for feature, estimator in MEASURED:
         resampling = Resampling(repeats, confidence_level=LEVEL)
         options = firm.Options((feature,), estimator=estimator, resampling=resampling)

@@ -15,7 +15,7 @@ VALUES = [1.7012e10, 3.2e9, 0.0]
 
 
 def shuffled() -> pb.Explanation:
-    """Importances in squared units of prices, of features with long names."""
+    """Importances of large prices, of features with long names."""
     return pb.Explanation(
         permutation_importance={
             "output_names": ["median_house_value"],
@@ -25,7 +25,7 @@ def shuffled() -> pb.Explanation:
                 for name, value in zip(NAMES, VALUES, strict=True)
             ],
         },
-        options={"permutation_importance": {"loss": "SQUARED_ERROR"}},
+        options={"permutation_importance": {"loss": "ABSOLUTE_ERROR"}},
     )
 
 

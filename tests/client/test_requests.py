@@ -362,6 +362,7 @@ def test_every_field_of_the_request_can_be_given() -> None:
         result_uri="s3://results/a.pb",
         input_columns={"X": ["age"]},
         expected_prediction_columns=["p"],
+        cluster_column="c",
     )
 
     assert sorted(field.name for field, _ in request.ListFields()) == sorted(

@@ -101,6 +101,9 @@ def test_statistics_in_pandas_can_be_grouped_by_their_features(found: Explanatio
     assert strongest.to_dict() == {"age": 0.5, "bmi": 0.25}
 
 
+BANDS = ("standard_error", "lower", "upper", "simultaneous_lower", "simultaneous_upper")
+
+
 def test_curves_are_arrays_of_points_by_outputs(found: Explanations) -> None:
     curve, surface = found.partial_dependence.curves
 
@@ -148,22 +151,24 @@ def test_a_frame_may_have_one_output_only(every: Explanations) -> None:
 def test_a_curve_becomes_one_row_per_point_and_output(found: Explanations) -> None:
     table = found.partial_dependence.curves[0].to_arrow()
 
-    assert table.column_names == ["age", "group", "output", "value"]
-    assert table.to_pylist()[1] == {"age": 20.0, "group": "", "output": "high", "value": 10.0}
+    assert table.column_names == ["age", "group", "output", "value", *BANDS]
+    own = {"age": 20.0, "group": "", "output": "high", "value": 10.0}
+    assert table.to_pylist()[1] == own | dict.fromkeys(BANDS)
     assert table["value"].to_pylist() == [1, 10, 2, 20, 3, 30]
 
 
 def test_a_feature_called_like_one_of_our_columns_keeps_both(found: Explanations) -> None:
     table = found.partial_dependence.curves[1].to_arrow()
 
-    assert table.column_names == ["age", "output (feature)", "group", "output", "value"]
+    assert table.column_names == ["age", "output (feature)", "group", "output", "value", *BANDS]
     assert table["output (feature)"].to_pylist() == ["a", "a", "", ""]
 
 
 def test_all_curves_stand_under_each_other(found: Explanations) -> None:
     table = found.partial_dependence.to_arrow()
 
-    assert table.column_names == ["curve", "age", "output (feature)", "group", "output", "value"]
+    own = ["curve", "age", "output (feature)", "group", "output", "value"]
+    assert table.column_names == [*own, *BANDS]
     assert table["curve"].to_pylist() == [0] * 6 + [1] * 4
     assert table["output (feature)"].to_pylist()[:7] == [None] * 6 + ["a"]
     assert found.partial_dependence.to_pandas().shape == (10, 6)
@@ -233,11 +238,11 @@ def test_importances_have_their_errors_and_the_loss_to_compare_with(every: Expla
 
 
 def test_losses_become_one_row_per_group_and_output(every: Explanations) -> None:
-    rows = every.average_loss.to_arrow().to_pylist()
+    rows, unknown = every.average_loss.to_arrow().to_pylist(), dict.fromkeys(BANDS[:3])
 
     assert rows[2:] == [
-        {"group": "m", "output": "low", "value": 3.0, "weight": 4.0},
-        {"group": "m", "output": "high", "value": float("inf"), "weight": 4.0},
+        {"group": "m", "output": "low", "value": 3.0, "weight": 4.0, **unknown},
+        {"group": "m", "output": "high", "value": float("inf"), "weight": 4.0, **unknown},
     ]
     assert every.average_loss.losses[0].values.tolist() == [1, 2]
 
@@ -258,7 +263,8 @@ def test_every_result_is_tidy(every: Explanations) -> None:
 def test_every_result_is_also_the_contracts_json(every: Explanations) -> None:
     read = json.loads(every.average_loss.to_json())
 
-    assert read["losses"][1] == {"group": "m", "values": [3.0, "Infinity"], "weight": 4.0}
+    own = {"group": "m", "values": [3.0, "Infinity"], "weight": 4.0}
+    assert read["losses"][1] == own | {"standardErrors": [], "lower": [], "upper": []}
     assert json.loads(every.partial_dependence.curves[0].to_json())["features"] == ["age"]
 
 

@@ -31,16 +31,18 @@ DECLARED = {
     "interactions": {
         *("moves_few_features", "leaves_out_additive", "is_quadratic_on_trees", "is_count_exact"),
         *("sample_shares", "has_small_samples", "with_intervals", "costliest", "changes"),
-        "warm_up",
+        *("warm_up", "resamples_rows"),
     },
-    "partial_dependence": {"moves_few_features", "sample_shares", "changes", "warm_up"},
+    "partial_dependence": {
+        *("moves_few_features", "sample_shares", "changes", "warm_up", "resamples_rows"),
+    },
     "individual_conditional_expectation": {"changes", "warm_up"},
     "permutation_importance": {"sample_shares", "fewer_repetitions", "repetitions", "changes"},
-    "average_loss": set(),
+    "average_loss": {"resamples_rows"},
     "feature_vectors": {
         *("unread_prediction", "seconds", "changes", "warm_up", "is_warm_after_one"),
     },
-    "firm": {"rows_once", "unread_prediction"},
+    "firm": {"rows_once", "unread_prediction", "resamples_rows"},
     "swarm": {
         *(
             "is_predicted_on_trees",
@@ -62,7 +64,7 @@ DECLARED = {
             "seconds",
         ),
     },
-    "accumulated_local_effects": {"moves_few_features", "warm_up"},
+    "accumulated_local_effects": {"moves_few_features", "warm_up", "resamples_rows"},
     "sequences": {"is_alone", "unread_prediction", "seconds"},
 }
 

@@ -49,6 +49,7 @@ def test_neither_plots_nor_other_methods_change_the_name(make) -> None:
         {"seed": 1},
         {"target_column": "y"},
         {"weight_column": "w"},
+        {"cluster_column": "c"},
         {"row_count": 2},
         {"output_indices": (0,)},
         {"prediction": ("exp(y)",)},

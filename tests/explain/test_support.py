@@ -78,6 +78,26 @@ def test_points_with_more_rows_outside_are_left_out_and_not_predicted(make) -> N
     assert np.abs(surface.grid[0] - surface.grid[1]).max() < 2
 
 
+def test_a_limit_of_0_keeps_the_points_without_any_row_outside(make) -> None:
+    columns = far_apart(2_000)
+    columns["y"] = np.where(columns["x"] > 1, np.abs(columns["y"]), columns["y"])
+    options = Options(features=(("x",),), max_outside_share=0)
+
+    (curve,), _, _ = curves_of(make, tame, columns, options)
+
+    assert 2 < len(curve.grid[0]) < 49
+    assert not curve.outside_shares.any()
+
+
+def test_a_feature_that_the_model_ignores_makes_no_row_lie_outside(make) -> None:
+    columns = close()
+    model = make.model(lambda x, y, z: x + z, tuple("xyz"), ["double"] * 3, without={0: [1]})  # noqa: ARG005 - ignored
+
+    answer = make.answer(model, make.table(columns), Options())
+
+    assert [curve.outside_share for curve in answer.explanations[0].result.curves] == [0, 0, 0]
+
+
 @pytest.mark.parametrize(
     ("columns", "options", "text"),
     [

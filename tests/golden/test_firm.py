@@ -24,6 +24,7 @@ from onnxplain_server.methods.firm import (
     gaussian,
 )
 from onnxplain_server.methods.firm.covariance import shrunk
+from onnxplain_server.methods.resampling import RowUnits
 from onnxplain_server.methods.sequences import Weights, tables
 from onnxplain_server.methods.sequences.background import MarkovChain, uniform
 from onnxplain_server.methods.sequences.kmers import code_of
@@ -59,7 +60,7 @@ def firm(
     held = ColumnValues(columns)
     expressions = [parse(text, held.kinds, "features") for text in features]
     score = np.array(scores, dtype=float)[:, None]
-    sheet = ScoredRows(held, np.ones(len(score)), score, ("s",), np.arange(len(score)))
+    sheet = ScoredRows(held, np.ones(len(score)), score, ("s",), RowUnits(np.arange(len(score))))
     return compute(
         expressions, sheet, Options(**options), moments, 0, lambda f, parts: list(map(f, parts))
     )

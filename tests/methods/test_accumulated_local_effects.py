@@ -326,7 +326,7 @@ def test_standard_errors_are_the_spread_over_tables(make) -> None:
     curves = [effect(make, lambda b, c: b * c, table(seed), "c", **given) for seed in range(60)]
 
     spread = np.std([curve.values for curve in curves], axis=0)
-    told = np.mean(np.array([curve.standard_errors for curve in curves]), axis=0)
+    told = np.mean([curve.band.standard_errors for curve in curves if curve.band], axis=0)
     assert told == pytest.approx(spread, rel=0.2)
 
 
@@ -341,12 +341,15 @@ def test_intervals_cost_no_prediction_and_hold_the_curve(make) -> None:
     assert again == predicted
     assert (plain.confidence_level, wide.confidence_level) == (0, 0.9)
     for without, curve in zip(plain.curves, wide.curves, strict=True):
-        assert without.standard_errors is None
+        assert without.band is None
         assert curve.values.tolist() == without.values.tolist()
-        moves = np.array(without.values.any(axis=0))
-        assert (curve.lower < curve.values)[:, moves].all()
-        assert curve.upper - curve.values == pytest.approx(curve.values - curve.lower)
-        assert ((curve.standard_errors > 0) == moves).all()
+        moves = np.abs(without.values).max(axis=0) > 1e-9  # else what adds up leaves roundings
+        band, values = curve.band, curve.values
+        assert (band.simultaneous_lower <= band.lower + 1e-12)[:, moves].all()
+        assert (band.lower < values)[:, moves].all()
+        assert band.upper - values == pytest.approx(values - band.lower)
+        assert band.simultaneous_upper - values == pytest.approx(values - band.simultaneous_lower)
+        assert ((band.standard_errors > 0) == moves).all()
 
 
 def test_the_cost_is_known_before_and_found_answers_predict_nothing(make) -> None:

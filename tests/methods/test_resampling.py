@@ -17,6 +17,7 @@ from onnxplain_server.methods.resampling import (
     Replicates,
     ReplicateSpread,
     Resampling,
+    RowUnits,
     Scheme,
     effective_row_count,
     few_rows_notes,
@@ -36,7 +37,11 @@ def mean_of(values, weights):
 
 def replicated(resampling: Resampling, weights, seed: int = 0) -> Replicates:
     """Replicates of the first rows of a table."""
-    return replicate(resampling, weights, np.arange(len(weights)), seed)
+    return replicate(resampling, weights, RowUnits(np.arange(len(weights))), seed)
+
+
+def few_rows(resampling: Resampling, count: int):
+    return few_rows_notes(resampling, np.ones(count), RowUnits(np.arange(count)))
 
 
 def test_bootstrap_replicates_draw_rows_with_replacement() -> None:
@@ -49,8 +54,8 @@ def test_bootstrap_replicates_draw_rows_with_replacement() -> None:
 def test_case_weights_stay_with_their_rows() -> None:
     weights, rows = np.array([1.0, 2.0, 0.5, 3.0]), np.array([4, 7, 8, 100])
 
-    drawn = replicate(BOOTSTRAP, weights, rows, 3).weights
-    kept = replicate(JACKKNIFE, weights, rows, 3).weights
+    drawn = replicate(BOOTSTRAP, weights, RowUnits(rows), 3).weights
+    kept = replicate(JACKKNIFE, weights, RowUnits(rows), 3).weights
 
     assert np.array_equal(drawn[-1] / weights, poisson_counts(rows, 3, [399])[0])
     assert set((kept / weights).ravel().tolist()) == {0, 1}
@@ -225,9 +230,9 @@ def test_rows_of_unequal_weight_count_as_fewer_and_their_unit_does_not() -> None
 
 
 def test_too_few_rows_are_told_where_they_are_resampled() -> None:
-    assert [note.code for note in few_rows_notes(BOOTSTRAP, np.ones(MIN_ROWS - 1))] == ["FEW_ROWS"]
-    assert few_rows_notes(BOOTSTRAP, np.ones(MIN_ROWS)) == ()
-    assert few_rows_notes(Resampling(), np.ones(5)) == ()
+    assert [note.code for note in few_rows(BOOTSTRAP, MIN_ROWS - 1)] == ["FEW_ROWS"]
+    assert few_rows(BOOTSTRAP, MIN_ROWS) == ()
+    assert few_rows(Resampling(), 5) == ()
 
 
 @pytest.mark.parametrize("n", [50, 150])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnxplain_server.methods.accumulated_local_effects import AccumulatedLocalEffect, Result
+from onnxplain_server.methods.resampling import Band
 from onnxplain_server.plots.accumulated_local_effects import plots
 from onnxplain_server.plots.elements.chart import Plot
 
@@ -34,7 +35,8 @@ def drawn(*curves: AccumulatedLocalEffect, level: float = 0.0, group_column: str
 
 def test_a_curve_has_a_band_and_says_what_it_is(check_readable: Check) -> None:
     low, high = np.array([[-2.0], [-1], [1]]), np.array([[0.0], [1], [3]])
-    plot = drawn(effect([[1, 2, 5]], [-1, 0, 2], lower=low, upper=high), level=0.9)
+    band = Band((high - low) / 4, low, high, low - 1, high + 1)
+    plot = drawn(effect([[1, 2, 5]], [-1, 0, 2], band=band), level=0.9)
 
     check_readable(plot)
     assert [(r["low"], r["high"]) for r in plot.vega_lite["data"]["values"]] == [
@@ -44,7 +46,10 @@ def test_a_curve_has_a_band_and_says_what_it_is(check_readable: Check) -> None:
     ]
     assert plot.name == "effect-a"
     assert "lowest −1 at 1; highest 2 at 5" in plot.description
-    assert "Band: 90 % interval of each point by itself." in plot.description
+    assert (
+        "Dark band: 90 % interval of each point by itself; pale: of it as a whole"
+        in plot.description
+    )
 
 
 @pytest.mark.parametrize("grid", [[1.0, 2, 5], ["u", "v", ""]])

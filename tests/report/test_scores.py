@@ -32,7 +32,7 @@ def cells(html: str) -> list[str]:
 def test_a_score_below_1_is_told_as_1_nowhere(value: float, text: str) -> None:
     answer = score("AUC", value)
 
-    assert summary.of_answer(answer)[0].startswith(f"Area under the ROC curve of yes is {text}, ")
+    assert summary.of_answer(answer)[0].startswith(f"Area under the ROC curve of yes is {text}; ")
     assert [figure.value for figure in key_figures.of_answer(answer)] == [text, "40"]
     assert cells(page.of_response(answer)) == [text]
     assert f" {text} " in tables.of_response(answer, to_terminal=False)

@@ -227,6 +227,25 @@ def related(
     )
 
 
+def accumulated(values: list[float]) -> pb.Explanation:
+    """Effects of a feature at the points 0, 1, ..."""
+    grid = [{"name": "a", "numbers": range(len(values))}]
+    curve = {"features": ["a"], "grid": grid, "values": values, "weight": 9.0}
+    return pb.Explanation(accumulated_local_effects={"output_names": ["y"], "curves": [curve]})
+
+
+def concluded(explanation: pb.Explanation, kind: str, features: str, share: float):
+    """Add a conclusion, and how many replicates agree."""
+    explanation.conclusions.add(
+        kind=kind,  # type: ignore[arg-type] # names are taken
+        features=features.split(":"),
+        output_name="y",
+        replicate_share=share,
+        is_stable=share >= 0.95,
+    )
+    return explanation
+
+
 FOUR = dict.fromkeys("abcd", 1.0)
 THREE_PAIRS = {"a:b": 0.04, "a:c": 0.09, "b:c": 0.01}
 
@@ -289,6 +308,31 @@ THREE_PAIRS = {"a:b": 0.04, "a:c": 0.09, "b:c": 0.01}
             "a × b and a × c are the strongest interactions of pairs, and cannot be told apart: a "
             "typical size of 0.3 (units of y).",
             id="pairs that tie",
+        ),
+        pytest.param(
+            concluded(related(FOUR | {"d": 0.0}, THREE_PAIRS), "STRONGEST_PAIR", "a:c", 0.8),
+            "a × c and a × b are the strongest interactions of pairs, and cannot be told apart: a "
+            "typical size of 0.2 to 0.3 (units of y).",
+            id="a pair that leads in 80 % of replicates",
+        ),
+        pytest.param(
+            concluded(related(FOUR | {"d": 0.0}, THREE_PAIRS), "STRONGEST_PAIR", "a:c", 0.95),
+            "a × c is the strongest interaction of a pair: it has a typical size of 0.3 (units of "
+            "y).",
+            id="a pair that leads in 95 % of replicates",
+        ),
+        pytest.param(
+            concluded(accumulated([-1.0, 1.0]), "SLOPE", "a", 0.8),
+            "Along a the accumulated effect on y differs by 2 between a = 0 and a = 1, over rows "
+            "as they occur; other rows might show it fall where it rises on the whole, or rise "
+            "where it falls.",
+            id="a slope of 80 % of replicates",
+        ),
+        pytest.param(
+            concluded(accumulated([-1.0, 1.0]), "SLOPE", "a", 0.96),
+            "Along a the accumulated effect on y rises by 2 from a = 0 to a = 1, over rows as "
+            "they occur.",
+            id="a slope of 96 % of replicates",
         ),
         pytest.param(
             related(FOUR | {"d": 0.0}, {"a:b": 0.01, "a:c": 0.02, "b:c": 0.01}, errors=0.05),

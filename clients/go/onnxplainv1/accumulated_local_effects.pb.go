@@ -49,12 +49,12 @@ type AccumulatedLocalEffectsOptions struct {
 	// distinct values than this.
 	// In [1, 100]; default: 4.
 	GroupCount *int32 `protobuf:"varint,4,opt,name=group_count,json=groupCount,proto3,oneof" json:"group_count,omitempty"`
-	// Optional. Number of bootstrap replicates of the rows, for standard errors
-	// and intervals, at the same bins. Costs no further prediction; fewer than 100
+	// Optional. Number of bootstrap replicates of the rows, for standard errors,
+	// intervals and simultaneous bands, at the same bins. Costs no further prediction; fewer than 100
 	// rows (of equal weight) give the warning FEW_ROWS.
 	// 0 turns it off, otherwise in [10, 10000]; default: 0.
 	RepeatCount *int32 `protobuf:"varint,5,opt,name=repeat_count,json=repeatCount,proto3,oneof" json:"repeat_count,omitempty"`
-	// Optional. Confidence level of the intervals, point by point.
+	// Optional. Confidence level of the intervals, point by point, and of the bands as a whole.
 	// In [0.5, 0.999]; default: 0.95.
 	ConfidenceLevel *float64 `protobuf:"fixed64,6,opt,name=confidence_level,json=confidenceLevel,proto3,oneof" json:"confidence_level,omitempty"`
 	unknownFields   protoimpl.UnknownFields
@@ -238,9 +238,14 @@ type AccumulatedLocalEffect struct {
 	Upper []float64 `protobuf:"fixed64,11,rep,packed,name=upper,proto3" json:"upper,omitempty"`
 	// Weight of the rows at each point, one number per point: a row between points
 	// counts for each of them, the more the nearer it is.
-	RowWeights    []float64 `protobuf:"fixed64,12,rep,packed,name=row_weights,json=rowWeights,proto3" json:"row_weights,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RowWeights []float64 `protobuf:"fixed64,12,rep,packed,name=row_weights,json=rowWeights,proto3" json:"row_weights,omitempty"`
+	// Lower ends of the simultaneous band, which holds all values of one output at
+	// `confidence_level`: wider than the intervals of its points. Empty without replicates.
+	SimultaneousLower []float64 `protobuf:"fixed64,20,rep,packed,name=simultaneous_lower,json=simultaneousLower,proto3" json:"simultaneous_lower,omitempty"`
+	// Upper ends of this band.
+	SimultaneousUpper []float64 `protobuf:"fixed64,21,rep,packed,name=simultaneous_upper,json=simultaneousUpper,proto3" json:"simultaneous_upper,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *AccumulatedLocalEffect) Reset() {
@@ -357,6 +362,20 @@ func (x *AccumulatedLocalEffect) GetRowWeights() []float64 {
 	return nil
 }
 
+func (x *AccumulatedLocalEffect) GetSimultaneousLower() []float64 {
+	if x != nil {
+		return x.SimultaneousLower
+	}
+	return nil
+}
+
+func (x *AccumulatedLocalEffect) GetSimultaneousUpper() []float64 {
+	if x != nil {
+		return x.SimultaneousUpper
+	}
+	return nil
+}
+
 var File_onnxplain_v1_accumulated_local_effects_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_accumulated_local_effects_proto_rawDesc = "" +
@@ -378,7 +397,7 @@ const file_onnxplain_v1_accumulated_local_effects_proto_rawDesc = "" +
 	"\x1dAccumulatedLocalEffectsResult\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x12<\n" +
 	"\x06curves\x18\x02 \x03(\v2$.onnxplain.v1.AccumulatedLocalEffectR\x06curves\x12)\n" +
-	"\x10confidence_level\x18\x03 \x01(\x01R\x0fconfidenceLevel\"\x8d\x03\n" +
+	"\x10confidence_level\x18\x03 \x01(\x01R\x0fconfidenceLevel\"\xeb\x03\n" +
 	"\x16AccumulatedLocalEffect\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12(\n" +
@@ -394,7 +413,9 @@ const file_onnxplain_v1_accumulated_local_effects_proto_rawDesc = "" +
 	" \x03(\x01R\x05lower\x12\x14\n" +
 	"\x05upper\x18\v \x03(\x01R\x05upper\x12\x1f\n" +
 	"\vrow_weights\x18\f \x03(\x01R\n" +
-	"rowWeightsB\xc4\x01\n" +
+	"rowWeights\x12-\n" +
+	"\x12simultaneous_lower\x18\x14 \x03(\x01R\x11simultaneousLower\x12-\n" +
+	"\x12simultaneous_upper\x18\x15 \x03(\x01R\x11simultaneousUpperB\xc4\x01\n" +
 	"\x10com.onnxplain.v1B\x1cAccumulatedLocalEffectsProtoP\x01ZAgithub.com/onnxplain/onnxplain/clients/go/onnxplainv1;onnxplainv1\xa2\x02\x03OXX\xaa\x02\fOnnxplain.V1\xca\x02\fOnnxplain\\V1\xe2\x02\x18Onnxplain\\V1\\GPBMetadata\xea\x02\rOnnxplain::V1b\x06proto3"
 
 var (

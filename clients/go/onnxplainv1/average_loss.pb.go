@@ -233,9 +233,18 @@ type AverageLossOptions struct {
 	QueryColumn string `protobuf:"bytes,11,opt,name=query_column,json=queryColumn,proto3" json:"query_column,omitempty"`
 	// Optional. For NDCG: number of first rows of each query that count.
 	// In [1, 1000000]; default: all.
-	RankCount     *int32 `protobuf:"varint,12,opt,name=rank_count,json=rankCount,proto3,oneof" json:"rank_count,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RankCount *int32 `protobuf:"varint,12,opt,name=rank_count,json=rankCount,proto3,oneof" json:"rank_count,omitempty"`
+	// Optional. Number of bootstrap replicates of the rows, for standard errors and intervals
+	// of the losses; of a ranking, replicates draw whole queries. Costs no further prediction, and of a score the time of
+	// as many scores. Fewer than 100 rows (of equal weight) give the warning FEW_ROWS. A table that is read in blocks is then
+	// explained on rows drawn from it.
+	// 0 turns it off, otherwise in [10, 10000]; default: 0.
+	RepeatCount *int32 `protobuf:"varint,20,opt,name=repeat_count,json=repeatCount,proto3,oneof" json:"repeat_count,omitempty"`
+	// Optional. Confidence level of the intervals.
+	// In [0.5, 0.999]; default: 0.95.
+	ConfidenceLevel *float64 `protobuf:"fixed64,21,opt,name=confidence_level,json=confidenceLevel,proto3,oneof" json:"confidence_level,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *AverageLossOptions) Reset() {
@@ -352,6 +361,20 @@ func (x *AverageLossOptions) GetRankCount() int32 {
 	return 0
 }
 
+func (x *AverageLossOptions) GetRepeatCount() int32 {
+	if x != nil && x.RepeatCount != nil {
+		return *x.RepeatCount
+	}
+	return 0
+}
+
+func (x *AverageLossOptions) GetConfidenceLevel() float64 {
+	if x != nil && x.ConfidenceLevel != nil {
+		return *x.ConfidenceLevel
+	}
+	return 0
+}
+
 // Average losses.
 type AverageLossResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -365,8 +388,10 @@ type AverageLossResult struct {
 	// Empty for `loss_expression`, and for losses over all rows of a table that is
 	// read in blocks.
 	ConstantLosses []float64 `protobuf:"fixed64,3,rep,packed,name=constant_losses,json=constantLosses,proto3" json:"constant_losses,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Confidence level of the intervals; 0 without replicates.
+	ConfidenceLevel float64 `protobuf:"fixed64,20,opt,name=confidence_level,json=confidenceLevel,proto3" json:"confidence_level,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *AverageLossResult) Reset() {
@@ -420,6 +445,13 @@ func (x *AverageLossResult) GetConstantLosses() []float64 {
 	return nil
 }
 
+func (x *AverageLossResult) GetConfidenceLevel() float64 {
+	if x != nil {
+		return x.ConfidenceLevel
+	}
+	return 0
+}
+
 // The average loss of some rows.
 type AverageLoss struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -430,7 +462,14 @@ type AverageLoss struct {
 	Values []float64 `protobuf:"fixed64,2,rep,packed,name=values,proto3" json:"values,omitempty"`
 	// Total weight of the rows averaged over; their number if no weights are
 	// given. Infinity where the sum is beyond double.
-	Weight        float64 `protobuf:"fixed64,3,opt,name=weight,proto3" json:"weight,omitempty"`
+	Weight float64 `protobuf:"fixed64,3,opt,name=weight,proto3" json:"weight,omitempty"`
+	// Standard errors of the values, one per output; empty without replicates.
+	StandardErrors []float64 `protobuf:"fixed64,20,rep,packed,name=standard_errors,json=standardErrors,proto3" json:"standard_errors,omitempty"`
+	// Lower ends of the intervals of the values, for all rows that the table is a sample of;
+	// empty without replicates.
+	Lower []float64 `protobuf:"fixed64,21,rep,packed,name=lower,proto3" json:"lower,omitempty"`
+	// Upper ends of these intervals.
+	Upper         []float64 `protobuf:"fixed64,22,rep,packed,name=upper,proto3" json:"upper,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -486,11 +525,32 @@ func (x *AverageLoss) GetWeight() float64 {
 	return 0
 }
 
+func (x *AverageLoss) GetStandardErrors() []float64 {
+	if x != nil {
+		return x.StandardErrors
+	}
+	return nil
+}
+
+func (x *AverageLoss) GetLower() []float64 {
+	if x != nil {
+		return x.Lower
+	}
+	return nil
+}
+
+func (x *AverageLoss) GetUpper() []float64 {
+	if x != nil {
+		return x.Upper
+	}
+	return nil
+}
+
 var File_onnxplain_v1_average_loss_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_average_loss_proto_rawDesc = "" +
 	"\n" +
-	"\x1fonnxplain/v1/average_loss.proto\x12\fonnxplain.v1\"\xbb\x06\n" +
+	"\x1fonnxplain/v1/average_loss.proto\x12\fonnxplain.v1\"\xb9\a\n" +
 	"\x12AverageLossOptions\x129\n" +
 	"\x04loss\x18\x01 \x01(\x0e2%.onnxplain.v1.AverageLossOptions.LossR\x04loss\x12%\n" +
 	"\x0etarget_columns\x18\x02 \x03(\tR\rtargetColumns\x12)\n" +
@@ -507,7 +567,9 @@ const file_onnxplain_v1_average_loss_proto_rawDesc = "" +
 	" \x01(\x01H\x04R\x10probabilityFloor\x88\x01\x01\x12!\n" +
 	"\fquery_column\x18\v \x01(\tR\vqueryColumn\x12\"\n" +
 	"\n" +
-	"rank_count\x18\f \x01(\x05H\x05R\trankCount\x88\x01\x01\"\xe4\x01\n" +
+	"rank_count\x18\f \x01(\x05H\x05R\trankCount\x88\x01\x01\x12&\n" +
+	"\frepeat_count\x18\x14 \x01(\x05H\x06R\vrepeatCount\x88\x01\x01\x12.\n" +
+	"\x10confidence_level\x18\x15 \x01(\x01H\aR\x0fconfidenceLevel\x88\x01\x01\"\xe4\x01\n" +
 	"\x04Loss\x12\x14\n" +
 	"\x10LOSS_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rSQUARED_ERROR\x10\x01\x12\x12\n" +
@@ -531,15 +593,21 @@ const file_onnxplain_v1_average_loss_proto_rawDesc = "" +
 	"\n" +
 	"_thresholdB\x14\n" +
 	"\x12_probability_floorB\r\n" +
-	"\v_rank_count\"\x92\x01\n" +
+	"\v_rank_countB\x0f\n" +
+	"\r_repeat_countB\x13\n" +
+	"\x11_confidence_level\"\xbd\x01\n" +
 	"\x11AverageLossResult\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x121\n" +
 	"\x06losses\x18\x02 \x03(\v2\x19.onnxplain.v1.AverageLossR\x06losses\x12'\n" +
-	"\x0fconstant_losses\x18\x03 \x03(\x01R\x0econstantLosses\"S\n" +
+	"\x0fconstant_losses\x18\x03 \x03(\x01R\x0econstantLosses\x12)\n" +
+	"\x10confidence_level\x18\x14 \x01(\x01R\x0fconfidenceLevel\"\xa8\x01\n" +
 	"\vAverageLoss\x12\x14\n" +
 	"\x05group\x18\x01 \x01(\tR\x05group\x12\x16\n" +
 	"\x06values\x18\x02 \x03(\x01R\x06values\x12\x16\n" +
-	"\x06weight\x18\x03 \x01(\x01R\x06weightB\xb8\x01\n" +
+	"\x06weight\x18\x03 \x01(\x01R\x06weight\x12'\n" +
+	"\x0fstandard_errors\x18\x14 \x03(\x01R\x0estandardErrors\x12\x14\n" +
+	"\x05lower\x18\x15 \x03(\x01R\x05lower\x12\x14\n" +
+	"\x05upper\x18\x16 \x03(\x01R\x05upperB\xb8\x01\n" +
 	"\x10com.onnxplain.v1B\x10AverageLossProtoP\x01ZAgithub.com/onnxplain/onnxplain/clients/go/onnxplainv1;onnxplainv1\xa2\x02\x03OXX\xaa\x02\fOnnxplain.V1\xca\x02\fOnnxplain\\V1\xe2\x02\x18Onnxplain\\V1\\GPBMetadata\xea\x02\rOnnxplain::V1b\x06proto3"
 
 var (

@@ -85,6 +85,64 @@ func (ExplainRequest_Engine) EnumDescriptor() ([]byte, []int) {
 	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{0, 0}
 }
 
+// Kinds of conclusions.
+type Conclusion_Kind int32
+
+const (
+	// Not used.
+	Conclusion_KIND_UNSPECIFIED Conclusion_Kind = 0
+	// The rank of a feature by the size of its importance: of the 50 first of each output.
+	Conclusion_RANK Conclusion_Kind = 1
+	// The pair with the strongest interaction of those measured, by size.
+	Conclusion_STRONGEST_PAIR Conclusion_Kind = 2
+	// Whether a curve over numbers rises or falls on the whole: the sign of the slope of
+	// the straight line through its points, weighted by the rows at them.
+	Conclusion_SLOPE Conclusion_Kind = 3
+)
+
+// Enum value maps for Conclusion_Kind.
+var (
+	Conclusion_Kind_name = map[int32]string{
+		0: "KIND_UNSPECIFIED",
+		1: "RANK",
+		2: "STRONGEST_PAIR",
+		3: "SLOPE",
+	}
+	Conclusion_Kind_value = map[string]int32{
+		"KIND_UNSPECIFIED": 0,
+		"RANK":             1,
+		"STRONGEST_PAIR":   2,
+		"SLOPE":            3,
+	}
+)
+
+func (x Conclusion_Kind) Enum() *Conclusion_Kind {
+	p := new(Conclusion_Kind)
+	*p = x
+	return p
+}
+
+func (x Conclusion_Kind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Conclusion_Kind) Descriptor() protoreflect.EnumDescriptor {
+	return file_onnxplain_v1_explanation_service_proto_enumTypes[1].Descriptor()
+}
+
+func (Conclusion_Kind) Type() protoreflect.EnumType {
+	return &file_onnxplain_v1_explanation_service_proto_enumTypes[1]
+}
+
+func (x Conclusion_Kind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Conclusion_Kind.Descriptor instead.
+func (Conclusion_Kind) EnumDescriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{5, 0}
+}
+
 // What a message is about.
 type Warning_Kind int32
 
@@ -126,11 +184,11 @@ func (x Warning_Kind) String() string {
 }
 
 func (Warning_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_onnxplain_v1_explanation_service_proto_enumTypes[1].Descriptor()
+	return file_onnxplain_v1_explanation_service_proto_enumTypes[2].Descriptor()
 }
 
 func (Warning_Kind) Type() protoreflect.EnumType {
-	return &file_onnxplain_v1_explanation_service_proto_enumTypes[1]
+	return &file_onnxplain_v1_explanation_service_proto_enumTypes[2]
 }
 
 func (x Warning_Kind) Number() protoreflect.EnumNumber {
@@ -139,7 +197,7 @@ func (x Warning_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Warning_Kind.Descriptor instead.
 func (Warning_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{11, 0}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{12, 0}
 }
 
 // What to explain, on which rows, and how.
@@ -298,8 +356,16 @@ type ExplainRequest struct {
 	// find the cause. Needs a model and a table.
 	// Default: nothing is compared.
 	ExpectedPredictionColumns []string `protobuf:"bytes,23,rep,name=expected_prediction_columns,json=expectedPredictionColumns,proto3" json:"expected_prediction_columns,omitempty"`
-	unknownFields             protoimpl.UnknownFields
-	sizeCache                 protoimpl.SizeCache
+	// Optional. Column that tells which rows belong together: houses that were sold twice, patients, days. Replicates of the
+	// rows (`repeat_count` of interactions, partial dependence, accumulated local effects, average loss and FIRM) then draw whole clusters in place of single
+	// rows, so that standard errors and intervals hold where rows of one cluster resemble each other; degrees of freedom and
+	// the warning FEW_ROWS count clusters. Numbers or text, none missing. It is a feature only where the
+	// model or `feature_columns` names it. Changes no value, only what is said of its chance. Refused where no method of the
+	// request resamples rows, and beside `permutation_count`. `RowsUsed.cluster_count` tells how many there are.
+	// Default: each row by itself.
+	ClusterColumn string `protobuf:"bytes,27,opt,name=cluster_column,json=clusterColumn,proto3" json:"cluster_column,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExplainRequest) Reset() {
@@ -498,6 +564,13 @@ func (x *ExplainRequest) GetExpectedPredictionColumns() []string {
 		return x.ExpectedPredictionColumns
 	}
 	return nil
+}
+
+func (x *ExplainRequest) GetClusterColumn() string {
+	if x != nil {
+		return x.ClusterColumn
+	}
+	return ""
 }
 
 // One method with its options.
@@ -921,6 +994,10 @@ type Explanation struct {
 	// one per class, in the order of the outputs. Empty where the method compares
 	// nothing with classes.
 	ClassPairings []*ClassPairing `protobuf:"bytes,13,rep,name=class_pairings,json=classPairings,proto3" json:"class_pairings,omitempty"`
+	// With `repeat_count` of interactions, FIRM, partial dependence and accumulated local
+	// effects: which conclusions also hold in the replicates of the rows. Sentences about this
+	// explanation use those that are stable only. Empty for the jackknife.
+	Conclusions   []*Conclusion `protobuf:"bytes,20,rep,name=conclusions,proto3" json:"conclusions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1080,6 +1157,13 @@ func (x *Explanation) GetClassPairings() []*ClassPairing {
 	return nil
 }
 
+func (x *Explanation) GetConclusions() []*Conclusion {
+	if x != nil {
+		return x.Conclusions
+	}
+	return nil
+}
+
 type isExplanation_Result interface {
 	isExplanation_Result()
 }
@@ -1154,6 +1238,134 @@ func (*Explanation_Attributions) isExplanation_Result() {}
 
 func (*Explanation_AccumulatedLocalEffects) isExplanation_Result() {}
 
+// What one would conclude from numbers, and how often their replicates say the same.
+type Conclusion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What is concluded.
+	Kind Conclusion_Kind `protobuf:"varint,1,opt,name=kind,proto3,enum=onnxplain.v1.Conclusion_Kind" json:"kind,omitempty"`
+	// The feature, or the features together.
+	Features []string `protobuf:"bytes,2,rep,name=features,proto3" json:"features,omitempty"`
+	// The output that it is about.
+	OutputName string `protobuf:"bytes,3,opt,name=output_name,json=outputName,proto3" json:"output_name,omitempty"`
+	// The group of rows that it is about; empty where rows are not grouped.
+	Group string `protobuf:"bytes,4,opt,name=group,proto3" json:"group,omitempty"`
+	// Of RANK: its place by importance among all features, from 1; equal ones have the same.
+	Rank int32 `protobuf:"varint,5,opt,name=rank,proto3" json:"rank,omitempty"`
+	// Of RANK: lowest rank of an interval at the method's `confidence_level`: 1 and the number of features that
+	// are larger beyond the error of all differences to this one.
+	RankLower int32 `protobuf:"varint,6,opt,name=rank_lower,json=rankLower,proto3" json:"rank_lower,omitempty"`
+	// Of RANK: highest rank of this interval, by those that are smaller likewise.
+	RankUpper int32 `protobuf:"varint,7,opt,name=rank_upper,json=rankUpper,proto3" json:"rank_upper,omitempty"`
+	// Of SLOPE: 1 where the curve rises, -1 where it falls.
+	Sign int32 `protobuf:"varint,8,opt,name=sign,proto3" json:"sign,omitempty"`
+	// Share of the replicates with the same rank, strongest pair, or sign.
+	ReplicateShare float64 `protobuf:"fixed64,9,opt,name=replicate_share,json=replicateShare,proto3" json:"replicate_share,omitempty"`
+	// Whether that is 95 % or more.
+	IsStable      bool `protobuf:"varint,10,opt,name=is_stable,json=isStable,proto3" json:"is_stable,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Conclusion) Reset() {
+	*x = Conclusion{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Conclusion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Conclusion) ProtoMessage() {}
+
+func (x *Conclusion) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Conclusion.ProtoReflect.Descriptor instead.
+func (*Conclusion) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *Conclusion) GetKind() Conclusion_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return Conclusion_KIND_UNSPECIFIED
+}
+
+func (x *Conclusion) GetFeatures() []string {
+	if x != nil {
+		return x.Features
+	}
+	return nil
+}
+
+func (x *Conclusion) GetOutputName() string {
+	if x != nil {
+		return x.OutputName
+	}
+	return ""
+}
+
+func (x *Conclusion) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *Conclusion) GetRank() int32 {
+	if x != nil {
+		return x.Rank
+	}
+	return 0
+}
+
+func (x *Conclusion) GetRankLower() int32 {
+	if x != nil {
+		return x.RankLower
+	}
+	return 0
+}
+
+func (x *Conclusion) GetRankUpper() int32 {
+	if x != nil {
+		return x.RankUpper
+	}
+	return 0
+}
+
+func (x *Conclusion) GetSign() int32 {
+	if x != nil {
+		return x.Sign
+	}
+	return 0
+}
+
+func (x *Conclusion) GetReplicateShare() float64 {
+	if x != nil {
+		return x.ReplicateShare
+	}
+	return 0
+}
+
+func (x *Conclusion) GetIsStable() bool {
+	if x != nil {
+		return x.IsStable
+	}
+	return false
+}
+
 // A class of the target, and the output that scores it.
 type ClassPairing struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1168,7 +1380,7 @@ type ClassPairing struct {
 
 func (x *ClassPairing) Reset() {
 	*x = ClassPairing{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[5]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1180,7 +1392,7 @@ func (x *ClassPairing) String() string {
 func (*ClassPairing) ProtoMessage() {}
 
 func (x *ClassPairing) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[5]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1193,7 +1405,7 @@ func (x *ClassPairing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClassPairing.ProtoReflect.Descriptor instead.
 func (*ClassPairing) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{5}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ClassPairing) GetLabel() string {
@@ -1225,14 +1437,16 @@ type RowsUsed struct {
 	// weight column.
 	Weight float64 `protobuf:"fixed64,3,opt,name=weight,proto3" json:"weight,omitempty"`
 	// Seed of the draw.
-	Seed          int32 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
+	Seed int32 `protobuf:"varint,4,opt,name=seed,proto3" json:"seed,omitempty"`
+	// Clusters that the used rows belong to; 0 without `ExplainRequest.cluster_column`.
+	ClusterCount  int32 `protobuf:"varint,5,opt,name=cluster_count,json=clusterCount,proto3" json:"cluster_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RowsUsed) Reset() {
 	*x = RowsUsed{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[6]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1244,7 +1458,7 @@ func (x *RowsUsed) String() string {
 func (*RowsUsed) ProtoMessage() {}
 
 func (x *RowsUsed) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[6]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1257,7 +1471,7 @@ func (x *RowsUsed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowsUsed.ProtoReflect.Descriptor instead.
 func (*RowsUsed) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{6}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RowsUsed) GetDrawnRowCount() int32 {
@@ -1284,6 +1498,13 @@ func (x *RowsUsed) GetWeight() float64 {
 func (x *RowsUsed) GetSeed() int32 {
 	if x != nil {
 		return x.Seed
+	}
+	return 0
+}
+
+func (x *RowsUsed) GetClusterCount() int32 {
+	if x != nil {
+		return x.ClusterCount
 	}
 	return 0
 }
@@ -1346,13 +1567,15 @@ type Receipt struct {
 	Scale ModelDescription_Scale `protobuf:"varint,19,opt,name=scale,proto3,enum=onnxplain.v1.ModelDescription_Scale" json:"scale,omitempty"`
 	// The model's predictions beside `ExplainRequest.expected_prediction_columns`; unset without these.
 	PredictionComparison *PredictionComparison `protobuf:"bytes,20,opt,name=prediction_comparison,json=predictionComparison,proto3" json:"prediction_comparison,omitempty"`
-	unknownFields        protoimpl.UnknownFields
-	sizeCache            protoimpl.SizeCache
+	// `ExplainRequest.cluster_column`, as it was sent: replicates drew its clusters.
+	ClusterColumn string `protobuf:"bytes,21,opt,name=cluster_column,json=clusterColumn,proto3" json:"cluster_column,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1364,7 +1587,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[7]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1377,7 +1600,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{7}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Receipt) GetModelDigest() string {
@@ -1520,6 +1743,13 @@ func (x *Receipt) GetPredictionComparison() *PredictionComparison {
 	return nil
 }
 
+func (x *Receipt) GetClusterColumn() string {
+	if x != nil {
+		return x.ClusterColumn
+	}
+	return ""
+}
+
 // A model behind an address, as it was asked for predictions.
 type RemoteModelReceipt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1546,7 +1776,7 @@ type RemoteModelReceipt struct {
 
 func (x *RemoteModelReceipt) Reset() {
 	*x = RemoteModelReceipt{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1558,7 +1788,7 @@ func (x *RemoteModelReceipt) String() string {
 func (*RemoteModelReceipt) ProtoMessage() {}
 
 func (x *RemoteModelReceipt) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[8]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1571,7 +1801,7 @@ func (x *RemoteModelReceipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoteModelReceipt.ProtoReflect.Descriptor instead.
 func (*RemoteModelReceipt) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{8}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RemoteModelReceipt) GetUri() string {
@@ -1646,7 +1876,7 @@ type Source struct {
 
 func (x *Source) Reset() {
 	*x = Source{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1658,7 +1888,7 @@ func (x *Source) String() string {
 func (*Source) ProtoMessage() {}
 
 func (x *Source) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[9]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1671,7 +1901,7 @@ func (x *Source) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Source.ProtoReflect.Descriptor instead.
 func (*Source) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{9}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Source) GetUri() string {
@@ -1722,7 +1952,7 @@ type OverviewMethod struct {
 
 func (x *OverviewMethod) Reset() {
 	*x = OverviewMethod{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1734,7 +1964,7 @@ func (x *OverviewMethod) String() string {
 func (*OverviewMethod) ProtoMessage() {}
 
 func (x *OverviewMethod) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[10]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1747,7 +1977,7 @@ func (x *OverviewMethod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OverviewMethod.ProtoReflect.Descriptor instead.
 func (*OverviewMethod) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{10}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *OverviewMethod) GetName() string {
@@ -1779,7 +2009,7 @@ type Warning struct {
 
 func (x *Warning) Reset() {
 	*x = Warning{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1791,7 +2021,7 @@ func (x *Warning) String() string {
 func (*Warning) ProtoMessage() {}
 
 func (x *Warning) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[11]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1804,7 +2034,7 @@ func (x *Warning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Warning.ProtoReflect.Descriptor instead.
 func (*Warning) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{11}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Warning) GetCode() string {
@@ -1839,7 +2069,7 @@ type ExplainStreamRequest struct {
 
 func (x *ExplainStreamRequest) Reset() {
 	*x = ExplainStreamRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1851,7 +2081,7 @@ func (x *ExplainStreamRequest) String() string {
 func (*ExplainStreamRequest) ProtoMessage() {}
 
 func (x *ExplainStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[12]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1864,7 +2094,7 @@ func (x *ExplainStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainStreamRequest.ProtoReflect.Descriptor instead.
 func (*ExplainStreamRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{12}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ExplainStreamRequest) GetRequest() *ExplainRequest {
@@ -1891,7 +2121,7 @@ type ExplainStreamResponse struct {
 
 func (x *ExplainStreamResponse) Reset() {
 	*x = ExplainStreamResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1903,7 +2133,7 @@ func (x *ExplainStreamResponse) String() string {
 func (*ExplainStreamResponse) ProtoMessage() {}
 
 func (x *ExplainStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[13]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1916,7 +2146,7 @@ func (x *ExplainStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainStreamResponse.ProtoReflect.Descriptor instead.
 func (*ExplainStreamResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{13}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ExplainStreamResponse) GetEvent() isExplainStreamResponse_Event {
@@ -1997,7 +2227,7 @@ type PartialExplanation struct {
 
 func (x *PartialExplanation) Reset() {
 	*x = PartialExplanation{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2009,7 +2239,7 @@ func (x *PartialExplanation) String() string {
 func (*PartialExplanation) ProtoMessage() {}
 
 func (x *PartialExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[14]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2022,7 +2252,7 @@ func (x *PartialExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartialExplanation.ProtoReflect.Descriptor instead.
 func (*PartialExplanation) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{14}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PartialExplanation) GetIndex() int32 {
@@ -2070,7 +2300,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2082,7 +2312,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[15]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2095,7 +2325,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{15}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Progress) GetDone() float64 {
@@ -2134,7 +2364,7 @@ type StartExplanationRequest struct {
 
 func (x *StartExplanationRequest) Reset() {
 	*x = StartExplanationRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2146,7 +2376,7 @@ func (x *StartExplanationRequest) String() string {
 func (*StartExplanationRequest) ProtoMessage() {}
 
 func (x *StartExplanationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[16]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2159,7 +2389,7 @@ func (x *StartExplanationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartExplanationRequest.ProtoReflect.Descriptor instead.
 func (*StartExplanationRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{16}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *StartExplanationRequest) GetRequest() *ExplainRequest {
@@ -2198,7 +2428,7 @@ type ReadExplanationRequest struct {
 
 func (x *ReadExplanationRequest) Reset() {
 	*x = ReadExplanationRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2210,7 +2440,7 @@ func (x *ReadExplanationRequest) String() string {
 func (*ReadExplanationRequest) ProtoMessage() {}
 
 func (x *ReadExplanationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[17]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2223,7 +2453,7 @@ func (x *ReadExplanationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadExplanationRequest.ProtoReflect.Descriptor instead.
 func (*ReadExplanationRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{17}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ReadExplanationRequest) GetName() string {
@@ -2251,7 +2481,7 @@ type ReadExplanationResponse struct {
 
 func (x *ReadExplanationResponse) Reset() {
 	*x = ReadExplanationResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[18]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2263,7 +2493,7 @@ func (x *ReadExplanationResponse) String() string {
 func (*ReadExplanationResponse) ProtoMessage() {}
 
 func (x *ReadExplanationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[18]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2276,7 +2506,7 @@ func (x *ReadExplanationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadExplanationResponse.ProtoReflect.Descriptor instead.
 func (*ReadExplanationResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{18}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ReadExplanationResponse) GetContent() []byte {
@@ -2297,7 +2527,7 @@ type ReadPartialExplanationsRequest struct {
 
 func (x *ReadPartialExplanationsRequest) Reset() {
 	*x = ReadPartialExplanationsRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[19]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2309,7 +2539,7 @@ func (x *ReadPartialExplanationsRequest) String() string {
 func (*ReadPartialExplanationsRequest) ProtoMessage() {}
 
 func (x *ReadPartialExplanationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[19]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2322,7 +2552,7 @@ func (x *ReadPartialExplanationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadPartialExplanationsRequest.ProtoReflect.Descriptor instead.
 func (*ReadPartialExplanationsRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{19}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ReadPartialExplanationsRequest) GetName() string {
@@ -2343,7 +2573,7 @@ type DescribeModelRequest struct {
 
 func (x *DescribeModelRequest) Reset() {
 	*x = DescribeModelRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[20]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2355,7 +2585,7 @@ func (x *DescribeModelRequest) String() string {
 func (*DescribeModelRequest) ProtoMessage() {}
 
 func (x *DescribeModelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[20]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2368,7 +2598,7 @@ func (x *DescribeModelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModelRequest.ProtoReflect.Descriptor instead.
 func (*DescribeModelRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{20}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DescribeModelRequest) GetModel() *Model {
@@ -2389,7 +2619,7 @@ type DescribeModelResponse struct {
 
 func (x *DescribeModelResponse) Reset() {
 	*x = DescribeModelResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[21]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2401,7 +2631,7 @@ func (x *DescribeModelResponse) String() string {
 func (*DescribeModelResponse) ProtoMessage() {}
 
 func (x *DescribeModelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[21]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2414,7 +2644,7 @@ func (x *DescribeModelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeModelResponse.ProtoReflect.Descriptor instead.
 func (*DescribeModelResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{21}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DescribeModelResponse) GetModel() *ModelDescription {
@@ -2437,7 +2667,7 @@ type InputColumns struct {
 
 func (x *InputColumns) Reset() {
 	*x = InputColumns{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[22]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2449,7 +2679,7 @@ func (x *InputColumns) String() string {
 func (*InputColumns) ProtoMessage() {}
 
 func (x *InputColumns) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[22]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2462,7 +2692,7 @@ func (x *InputColumns) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InputColumns.ProtoReflect.Descriptor instead.
 func (*InputColumns) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{22}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *InputColumns) GetInput() string {
@@ -2516,7 +2746,7 @@ type DescribeTableRequest struct {
 
 func (x *DescribeTableRequest) Reset() {
 	*x = DescribeTableRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[23]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2528,7 +2758,7 @@ func (x *DescribeTableRequest) String() string {
 func (*DescribeTableRequest) ProtoMessage() {}
 
 func (x *DescribeTableRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[23]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2541,7 +2771,7 @@ func (x *DescribeTableRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeTableRequest.ProtoReflect.Descriptor instead.
 func (*DescribeTableRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{23}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *DescribeTableRequest) GetModel() *Model {
@@ -2627,7 +2857,7 @@ type DescribeTableResponse struct {
 
 func (x *DescribeTableResponse) Reset() {
 	*x = DescribeTableResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[24]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2639,7 +2869,7 @@ func (x *DescribeTableResponse) String() string {
 func (*DescribeTableResponse) ProtoMessage() {}
 
 func (x *DescribeTableResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[24]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2652,7 +2882,7 @@ func (x *DescribeTableResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DescribeTableResponse.ProtoReflect.Descriptor instead.
 func (*DescribeTableResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{24}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *DescribeTableResponse) GetTable() *TableDescription {
@@ -2713,7 +2943,7 @@ type PredictRequest struct {
 
 func (x *PredictRequest) Reset() {
 	*x = PredictRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[25]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2725,7 +2955,7 @@ func (x *PredictRequest) String() string {
 func (*PredictRequest) ProtoMessage() {}
 
 func (x *PredictRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[25]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2738,7 +2968,7 @@ func (x *PredictRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictRequest.ProtoReflect.Descriptor instead.
 func (*PredictRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{25}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PredictRequest) GetModel() *Model {
@@ -2849,7 +3079,7 @@ type PredictResponse struct {
 
 func (x *PredictResponse) Reset() {
 	*x = PredictResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[26]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2861,7 +3091,7 @@ func (x *PredictResponse) String() string {
 func (*PredictResponse) ProtoMessage() {}
 
 func (x *PredictResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[26]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2874,7 +3104,7 @@ func (x *PredictResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PredictResponse.ProtoReflect.Descriptor instead.
 func (*PredictResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{26}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PredictResponse) GetOutputNames() []string {
@@ -2946,7 +3176,7 @@ type CheckModelRequest struct {
 
 func (x *CheckModelRequest) Reset() {
 	*x = CheckModelRequest{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[27]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2958,7 +3188,7 @@ func (x *CheckModelRequest) String() string {
 func (*CheckModelRequest) ProtoMessage() {}
 
 func (x *CheckModelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[27]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2971,7 +3201,7 @@ func (x *CheckModelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckModelRequest.ProtoReflect.Descriptor instead.
 func (*CheckModelRequest) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{27}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CheckModelRequest) GetModel() *Model {
@@ -3071,7 +3301,7 @@ type CheckModelResponse struct {
 
 func (x *CheckModelResponse) Reset() {
 	*x = CheckModelResponse{}
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[28]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3083,7 +3313,7 @@ func (x *CheckModelResponse) String() string {
 func (*CheckModelResponse) ProtoMessage() {}
 
 func (x *CheckModelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[28]
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3096,7 +3326,7 @@ func (x *CheckModelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckModelResponse.ProtoReflect.Descriptor instead.
 func (*CheckModelResponse) Descriptor() ([]byte, []int) {
-	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{28}
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *CheckModelResponse) GetComparison() *PredictionComparison {
@@ -3117,7 +3347,7 @@ var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a,onnxplain/v1/accumulated_local_effects.proto\x1a\x1fonnxplain/v1/attributions.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a(onnxplain/v1/prediction_comparison.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a$onnxplain/v1/table_description.proto\x1a\x19onnxplain/v1/upload.proto\"\xa8\t\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a,onnxplain/v1/accumulated_local_effects.proto\x1a\x1fonnxplain/v1/attributions.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a(onnxplain/v1/prediction_comparison.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a$onnxplain/v1/table_description.proto\x1a\x19onnxplain/v1/upload.proto\"\xcf\t\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
 	"\x05table\x18\x02 \x01(\v2\x13.onnxplain.v1.TableR\x05table\x12'\n" +
@@ -3147,7 +3377,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"result_uri\x18\x15 \x01(\tR\tresultUri\x12?\n" +
 	"\rinput_columns\x18\x16 \x03(\v2\x1a.onnxplain.v1.InputColumnsR\finputColumns\x12%\n" +
 	"\x0etarget_columns\x18\x1a \x03(\tR\rtargetColumns\x12>\n" +
-	"\x1bexpected_prediction_columns\x18\x17 \x03(\tR\x19expectedPredictionColumns\"H\n" +
+	"\x1bexpected_prediction_columns\x18\x17 \x03(\tR\x19expectedPredictionColumns\x12%\n" +
+	"\x0ecluster_column\x18\x1b \x01(\tR\rclusterColumn\"H\n" +
 	"\x06Engine\x12\x16\n" +
 	"\x12ENGINE_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05TREES\x10\x01\x12\r\n" +
@@ -3186,7 +3417,7 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x04unit\x18\x03 \x01(\tR\x04unit\x12\x1e\n" +
 	"\n" +
 	"comparison\x18\x04 \x01(\tR\n" +
-	"comparison\"\x9d\b\n" +
+	"comparison\"\xd9\b\n" +
 	"\vExplanation\x12F\n" +
 	"\finteractions\x18\x01 \x01(\v2 .onnxplain.v1.InteractionsResultH\x00R\finteractions\x12V\n" +
 	"\x12partial_dependence\x18\x02 \x01(\v2%.onnxplain.v1.PartialDependenceResultH\x00R\x11partialDependence\x12\x84\x01\n" +
@@ -3202,17 +3433,40 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	" \x03(\v2\x12.onnxplain.v1.PlotR\x05plots\x125\n" +
 	"\aoptions\x18\v \x01(\v2\x1b.onnxplain.v1.MethodOptionsR\aoptions\x12*\n" +
 	"\x04rows\x18\f \x01(\v2\x16.onnxplain.v1.RowsUsedR\x04rows\x12A\n" +
-	"\x0eclass_pairings\x18\r \x03(\v2\x1a.onnxplain.v1.ClassPairingR\rclassPairingsB\b\n" +
-	"\x06result\"E\n" +
+	"\x0eclass_pairings\x18\r \x03(\v2\x1a.onnxplain.v1.ClassPairingR\rclassPairings\x12:\n" +
+	"\vconclusions\x18\x14 \x03(\v2\x18.onnxplain.v1.ConclusionR\vconclusionsB\b\n" +
+	"\x06result\"\x85\x03\n" +
+	"\n" +
+	"Conclusion\x121\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1d.onnxplain.v1.Conclusion.KindR\x04kind\x12\x1a\n" +
+	"\bfeatures\x18\x02 \x03(\tR\bfeatures\x12\x1f\n" +
+	"\voutput_name\x18\x03 \x01(\tR\n" +
+	"outputName\x12\x14\n" +
+	"\x05group\x18\x04 \x01(\tR\x05group\x12\x12\n" +
+	"\x04rank\x18\x05 \x01(\x05R\x04rank\x12\x1d\n" +
+	"\n" +
+	"rank_lower\x18\x06 \x01(\x05R\trankLower\x12\x1d\n" +
+	"\n" +
+	"rank_upper\x18\a \x01(\x05R\trankUpper\x12\x12\n" +
+	"\x04sign\x18\b \x01(\x05R\x04sign\x12'\n" +
+	"\x0freplicate_share\x18\t \x01(\x01R\x0ereplicateShare\x12\x1b\n" +
+	"\tis_stable\x18\n" +
+	" \x01(\bR\bisStable\"E\n" +
+	"\x04Kind\x12\x14\n" +
+	"\x10KIND_UNSPECIFIED\x10\x00\x12\b\n" +
+	"\x04RANK\x10\x01\x12\x12\n" +
+	"\x0eSTRONGEST_PAIR\x10\x02\x12\t\n" +
+	"\x05SLOPE\x10\x03\"E\n" +
 	"\fClassPairing\x12\x14\n" +
 	"\x05label\x18\x01 \x01(\tR\x05label\x12\x1f\n" +
 	"\voutput_name\x18\x02 \x01(\tR\n" +
-	"outputName\"\x84\x01\n" +
+	"outputName\"\xa9\x01\n" +
 	"\bRowsUsed\x12&\n" +
 	"\x0fdrawn_row_count\x18\x01 \x01(\x05R\rdrawnRowCount\x12$\n" +
 	"\x0eused_row_count\x18\x02 \x01(\x05R\fusedRowCount\x12\x16\n" +
 	"\x06weight\x18\x03 \x01(\x01R\x06weight\x12\x12\n" +
-	"\x04seed\x18\x04 \x01(\x05R\x04seed\"\xa7\b\n" +
+	"\x04seed\x18\x04 \x01(\x05R\x04seed\x12#\n" +
+	"\rcluster_count\x18\x05 \x01(\x05R\fclusterCount\"\xce\b\n" +
 	"\aReceipt\x12!\n" +
 	"\fmodel_digest\x18\x01 \x01(\tR\vmodelDigest\x12!\n" +
 	"\ftable_digest\x18\x02 \x01(\tR\vtableDigest\x12\x12\n" +
@@ -3237,7 +3491,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\asources\x18\x11 \x03(\v2\x14.onnxplain.v1.SourceR\asources\x12C\n" +
 	"\fremote_model\x18\x12 \x01(\v2 .onnxplain.v1.RemoteModelReceiptR\vremoteModel\x12:\n" +
 	"\x05scale\x18\x13 \x01(\x0e2$.onnxplain.v1.ModelDescription.ScaleR\x05scale\x12W\n" +
-	"\x15prediction_comparison\x18\x14 \x01(\v2\".onnxplain.v1.PredictionComparisonR\x14predictionComparison\x1aB\n" +
+	"\x15prediction_comparison\x18\x14 \x01(\v2\".onnxplain.v1.PredictionComparisonR\x14predictionComparison\x12%\n" +
+	"\x0ecluster_column\x18\x15 \x01(\tR\rclusterColumn\x1aB\n" +
 	"\x14LibraryVersionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xef\x01\n" +
@@ -3395,181 +3650,185 @@ func file_onnxplain_v1_explanation_service_proto_rawDescGZIP() []byte {
 	return file_onnxplain_v1_explanation_service_proto_rawDescData
 }
 
-var file_onnxplain_v1_explanation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_onnxplain_v1_explanation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 32)
 var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(ExplainRequest_Engine)(0),                      // 0: onnxplain.v1.ExplainRequest.Engine
-	(Warning_Kind)(0),                               // 1: onnxplain.v1.Warning.Kind
-	(*ExplainRequest)(nil),                          // 2: onnxplain.v1.ExplainRequest
-	(*MethodOptions)(nil),                           // 3: onnxplain.v1.MethodOptions
-	(*ExplainResponse)(nil),                         // 4: onnxplain.v1.ExplainResponse
-	(*KeyFigure)(nil),                               // 5: onnxplain.v1.KeyFigure
-	(*Explanation)(nil),                             // 6: onnxplain.v1.Explanation
-	(*ClassPairing)(nil),                            // 7: onnxplain.v1.ClassPairing
-	(*RowsUsed)(nil),                                // 8: onnxplain.v1.RowsUsed
-	(*Receipt)(nil),                                 // 9: onnxplain.v1.Receipt
-	(*RemoteModelReceipt)(nil),                      // 10: onnxplain.v1.RemoteModelReceipt
-	(*Source)(nil),                                  // 11: onnxplain.v1.Source
-	(*OverviewMethod)(nil),                          // 12: onnxplain.v1.OverviewMethod
-	(*Warning)(nil),                                 // 13: onnxplain.v1.Warning
-	(*ExplainStreamRequest)(nil),                    // 14: onnxplain.v1.ExplainStreamRequest
-	(*ExplainStreamResponse)(nil),                   // 15: onnxplain.v1.ExplainStreamResponse
-	(*PartialExplanation)(nil),                      // 16: onnxplain.v1.PartialExplanation
-	(*Progress)(nil),                                // 17: onnxplain.v1.Progress
-	(*StartExplanationRequest)(nil),                 // 18: onnxplain.v1.StartExplanationRequest
-	(*ReadExplanationRequest)(nil),                  // 19: onnxplain.v1.ReadExplanationRequest
-	(*ReadExplanationResponse)(nil),                 // 20: onnxplain.v1.ReadExplanationResponse
-	(*ReadPartialExplanationsRequest)(nil),          // 21: onnxplain.v1.ReadPartialExplanationsRequest
-	(*DescribeModelRequest)(nil),                    // 22: onnxplain.v1.DescribeModelRequest
-	(*DescribeModelResponse)(nil),                   // 23: onnxplain.v1.DescribeModelResponse
-	(*InputColumns)(nil),                            // 24: onnxplain.v1.InputColumns
-	(*DescribeTableRequest)(nil),                    // 25: onnxplain.v1.DescribeTableRequest
-	(*DescribeTableResponse)(nil),                   // 26: onnxplain.v1.DescribeTableResponse
-	(*PredictRequest)(nil),                          // 27: onnxplain.v1.PredictRequest
-	(*PredictResponse)(nil),                         // 28: onnxplain.v1.PredictResponse
-	(*CheckModelRequest)(nil),                       // 29: onnxplain.v1.CheckModelRequest
-	(*CheckModelResponse)(nil),                      // 30: onnxplain.v1.CheckModelResponse
-	nil,                                             // 31: onnxplain.v1.Receipt.LibraryVersionsEntry
-	nil,                                             // 32: onnxplain.v1.StartExplanationRequest.LabelsEntry
-	(*Model)(nil),                                   // 33: onnxplain.v1.Model
-	(*Table)(nil),                                   // 34: onnxplain.v1.Table
-	(ModelDescription_Scale)(0),                     // 35: onnxplain.v1.ModelDescription.Scale
-	(*InteractionsOptions)(nil),                     // 36: onnxplain.v1.InteractionsOptions
-	(*PartialDependenceOptions)(nil),                // 37: onnxplain.v1.PartialDependenceOptions
-	(*IndividualConditionalExpectationOptions)(nil), // 38: onnxplain.v1.IndividualConditionalExpectationOptions
-	(*PermutationImportanceOptions)(nil),            // 39: onnxplain.v1.PermutationImportanceOptions
-	(*AverageLossOptions)(nil),                      // 40: onnxplain.v1.AverageLossOptions
-	(*FeatureVectorsOptions)(nil),                   // 41: onnxplain.v1.FeatureVectorsOptions
-	(*FirmOptions)(nil),                             // 42: onnxplain.v1.FirmOptions
-	(*SwarmOptions)(nil),                            // 43: onnxplain.v1.SwarmOptions
-	(*AttributionsOptions)(nil),                     // 44: onnxplain.v1.AttributionsOptions
-	(*AccumulatedLocalEffectsOptions)(nil),          // 45: onnxplain.v1.AccumulatedLocalEffectsOptions
-	(*ModelDescription)(nil),                        // 46: onnxplain.v1.ModelDescription
-	(*InteractionsResult)(nil),                      // 47: onnxplain.v1.InteractionsResult
-	(*PartialDependenceResult)(nil),                 // 48: onnxplain.v1.PartialDependenceResult
-	(*IndividualConditionalExpectationResult)(nil),  // 49: onnxplain.v1.IndividualConditionalExpectationResult
-	(*PermutationImportanceResult)(nil),             // 50: onnxplain.v1.PermutationImportanceResult
-	(*AverageLossResult)(nil),                       // 51: onnxplain.v1.AverageLossResult
-	(*FeatureVectorsResult)(nil),                    // 52: onnxplain.v1.FeatureVectorsResult
-	(*FirmResult)(nil),                              // 53: onnxplain.v1.FirmResult
-	(*SwarmResult)(nil),                             // 54: onnxplain.v1.SwarmResult
-	(*AttributionsResult)(nil),                      // 55: onnxplain.v1.AttributionsResult
-	(*AccumulatedLocalEffectsResult)(nil),           // 56: onnxplain.v1.AccumulatedLocalEffectsResult
-	(*Plot)(nil),                                    // 57: onnxplain.v1.Plot
-	(*durationpb.Duration)(nil),                     // 58: google.protobuf.Duration
-	(*PredictionComparison)(nil),                    // 59: onnxplain.v1.PredictionComparison
-	(RemoteModel_Protocol)(0),                       // 60: onnxplain.v1.RemoteModel.Protocol
-	(*Columns)(nil),                                 // 61: onnxplain.v1.Columns
-	(*TableDescription)(nil),                        // 62: onnxplain.v1.TableDescription
-	(*UploadModelRequest)(nil),                      // 63: onnxplain.v1.UploadModelRequest
-	(*UploadTableRequest)(nil),                      // 64: onnxplain.v1.UploadTableRequest
-	(*longrunningpb.Operation)(nil),                 // 65: google.longrunning.Operation
-	(*ExplanationPlan)(nil),                         // 66: onnxplain.v1.ExplanationPlan
-	(*UploadModelResponse)(nil),                     // 67: onnxplain.v1.UploadModelResponse
-	(*UploadTableResponse)(nil),                     // 68: onnxplain.v1.UploadTableResponse
+	(Conclusion_Kind)(0),                            // 1: onnxplain.v1.Conclusion.Kind
+	(Warning_Kind)(0),                               // 2: onnxplain.v1.Warning.Kind
+	(*ExplainRequest)(nil),                          // 3: onnxplain.v1.ExplainRequest
+	(*MethodOptions)(nil),                           // 4: onnxplain.v1.MethodOptions
+	(*ExplainResponse)(nil),                         // 5: onnxplain.v1.ExplainResponse
+	(*KeyFigure)(nil),                               // 6: onnxplain.v1.KeyFigure
+	(*Explanation)(nil),                             // 7: onnxplain.v1.Explanation
+	(*Conclusion)(nil),                              // 8: onnxplain.v1.Conclusion
+	(*ClassPairing)(nil),                            // 9: onnxplain.v1.ClassPairing
+	(*RowsUsed)(nil),                                // 10: onnxplain.v1.RowsUsed
+	(*Receipt)(nil),                                 // 11: onnxplain.v1.Receipt
+	(*RemoteModelReceipt)(nil),                      // 12: onnxplain.v1.RemoteModelReceipt
+	(*Source)(nil),                                  // 13: onnxplain.v1.Source
+	(*OverviewMethod)(nil),                          // 14: onnxplain.v1.OverviewMethod
+	(*Warning)(nil),                                 // 15: onnxplain.v1.Warning
+	(*ExplainStreamRequest)(nil),                    // 16: onnxplain.v1.ExplainStreamRequest
+	(*ExplainStreamResponse)(nil),                   // 17: onnxplain.v1.ExplainStreamResponse
+	(*PartialExplanation)(nil),                      // 18: onnxplain.v1.PartialExplanation
+	(*Progress)(nil),                                // 19: onnxplain.v1.Progress
+	(*StartExplanationRequest)(nil),                 // 20: onnxplain.v1.StartExplanationRequest
+	(*ReadExplanationRequest)(nil),                  // 21: onnxplain.v1.ReadExplanationRequest
+	(*ReadExplanationResponse)(nil),                 // 22: onnxplain.v1.ReadExplanationResponse
+	(*ReadPartialExplanationsRequest)(nil),          // 23: onnxplain.v1.ReadPartialExplanationsRequest
+	(*DescribeModelRequest)(nil),                    // 24: onnxplain.v1.DescribeModelRequest
+	(*DescribeModelResponse)(nil),                   // 25: onnxplain.v1.DescribeModelResponse
+	(*InputColumns)(nil),                            // 26: onnxplain.v1.InputColumns
+	(*DescribeTableRequest)(nil),                    // 27: onnxplain.v1.DescribeTableRequest
+	(*DescribeTableResponse)(nil),                   // 28: onnxplain.v1.DescribeTableResponse
+	(*PredictRequest)(nil),                          // 29: onnxplain.v1.PredictRequest
+	(*PredictResponse)(nil),                         // 30: onnxplain.v1.PredictResponse
+	(*CheckModelRequest)(nil),                       // 31: onnxplain.v1.CheckModelRequest
+	(*CheckModelResponse)(nil),                      // 32: onnxplain.v1.CheckModelResponse
+	nil,                                             // 33: onnxplain.v1.Receipt.LibraryVersionsEntry
+	nil,                                             // 34: onnxplain.v1.StartExplanationRequest.LabelsEntry
+	(*Model)(nil),                                   // 35: onnxplain.v1.Model
+	(*Table)(nil),                                   // 36: onnxplain.v1.Table
+	(ModelDescription_Scale)(0),                     // 37: onnxplain.v1.ModelDescription.Scale
+	(*InteractionsOptions)(nil),                     // 38: onnxplain.v1.InteractionsOptions
+	(*PartialDependenceOptions)(nil),                // 39: onnxplain.v1.PartialDependenceOptions
+	(*IndividualConditionalExpectationOptions)(nil), // 40: onnxplain.v1.IndividualConditionalExpectationOptions
+	(*PermutationImportanceOptions)(nil),            // 41: onnxplain.v1.PermutationImportanceOptions
+	(*AverageLossOptions)(nil),                      // 42: onnxplain.v1.AverageLossOptions
+	(*FeatureVectorsOptions)(nil),                   // 43: onnxplain.v1.FeatureVectorsOptions
+	(*FirmOptions)(nil),                             // 44: onnxplain.v1.FirmOptions
+	(*SwarmOptions)(nil),                            // 45: onnxplain.v1.SwarmOptions
+	(*AttributionsOptions)(nil),                     // 46: onnxplain.v1.AttributionsOptions
+	(*AccumulatedLocalEffectsOptions)(nil),          // 47: onnxplain.v1.AccumulatedLocalEffectsOptions
+	(*ModelDescription)(nil),                        // 48: onnxplain.v1.ModelDescription
+	(*InteractionsResult)(nil),                      // 49: onnxplain.v1.InteractionsResult
+	(*PartialDependenceResult)(nil),                 // 50: onnxplain.v1.PartialDependenceResult
+	(*IndividualConditionalExpectationResult)(nil),  // 51: onnxplain.v1.IndividualConditionalExpectationResult
+	(*PermutationImportanceResult)(nil),             // 52: onnxplain.v1.PermutationImportanceResult
+	(*AverageLossResult)(nil),                       // 53: onnxplain.v1.AverageLossResult
+	(*FeatureVectorsResult)(nil),                    // 54: onnxplain.v1.FeatureVectorsResult
+	(*FirmResult)(nil),                              // 55: onnxplain.v1.FirmResult
+	(*SwarmResult)(nil),                             // 56: onnxplain.v1.SwarmResult
+	(*AttributionsResult)(nil),                      // 57: onnxplain.v1.AttributionsResult
+	(*AccumulatedLocalEffectsResult)(nil),           // 58: onnxplain.v1.AccumulatedLocalEffectsResult
+	(*Plot)(nil),                                    // 59: onnxplain.v1.Plot
+	(*durationpb.Duration)(nil),                     // 60: google.protobuf.Duration
+	(*PredictionComparison)(nil),                    // 61: onnxplain.v1.PredictionComparison
+	(RemoteModel_Protocol)(0),                       // 62: onnxplain.v1.RemoteModel.Protocol
+	(*Columns)(nil),                                 // 63: onnxplain.v1.Columns
+	(*TableDescription)(nil),                        // 64: onnxplain.v1.TableDescription
+	(*UploadModelRequest)(nil),                      // 65: onnxplain.v1.UploadModelRequest
+	(*UploadTableRequest)(nil),                      // 66: onnxplain.v1.UploadTableRequest
+	(*longrunningpb.Operation)(nil),                 // 67: google.longrunning.Operation
+	(*ExplanationPlan)(nil),                         // 68: onnxplain.v1.ExplanationPlan
+	(*UploadModelResponse)(nil),                     // 69: onnxplain.v1.UploadModelResponse
+	(*UploadTableResponse)(nil),                     // 70: onnxplain.v1.UploadTableResponse
 }
 var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
-	33, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
-	34, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
-	35, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	35, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
+	36, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
+	37, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
 	0,  // 3: onnxplain.v1.ExplainRequest.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
-	3,  // 4: onnxplain.v1.ExplainRequest.methods:type_name -> onnxplain.v1.MethodOptions
-	24, // 5: onnxplain.v1.ExplainRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	36, // 6: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
-	37, // 7: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
-	38, // 8: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
-	39, // 9: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
-	40, // 10: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
-	41, // 11: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
-	42, // 12: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
-	43, // 13: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
-	44, // 14: onnxplain.v1.MethodOptions.attributions:type_name -> onnxplain.v1.AttributionsOptions
-	45, // 15: onnxplain.v1.MethodOptions.accumulated_local_effects:type_name -> onnxplain.v1.AccumulatedLocalEffectsOptions
-	6,  // 16: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
-	46, // 17: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
-	9,  // 18: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
-	13, // 19: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
-	5,  // 20: onnxplain.v1.ExplainResponse.key_figures:type_name -> onnxplain.v1.KeyFigure
-	47, // 21: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
-	48, // 22: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
-	49, // 23: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
-	50, // 24: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
-	51, // 25: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
-	52, // 26: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
-	53, // 27: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
-	54, // 28: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
-	55, // 29: onnxplain.v1.Explanation.attributions:type_name -> onnxplain.v1.AttributionsResult
-	56, // 30: onnxplain.v1.Explanation.accumulated_local_effects:type_name -> onnxplain.v1.AccumulatedLocalEffectsResult
-	57, // 31: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
-	3,  // 32: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
-	8,  // 33: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
-	7,  // 34: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
-	0,  // 35: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
-	31, // 36: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
-	58, // 37: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
-	12, // 38: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
-	11, // 39: onnxplain.v1.Receipt.sources:type_name -> onnxplain.v1.Source
-	10, // 40: onnxplain.v1.Receipt.remote_model:type_name -> onnxplain.v1.RemoteModelReceipt
-	35, // 41: onnxplain.v1.Receipt.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	59, // 42: onnxplain.v1.Receipt.prediction_comparison:type_name -> onnxplain.v1.PredictionComparison
-	60, // 43: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
-	1,  // 44: onnxplain.v1.Warning.kind:type_name -> onnxplain.v1.Warning.Kind
-	2,  // 45: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	17, // 46: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
-	4,  // 47: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
-	16, // 48: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
-	6,  // 49: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
-	13, // 50: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
-	2,  // 51: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	32, // 52: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
-	33, // 53: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
-	46, // 54: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
-	33, // 55: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
-	34, // 56: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
-	61, // 57: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
-	24, // 58: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	62, // 59: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
-	13, // 60: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
-	33, // 61: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
-	34, // 62: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
-	35, // 63: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	24, // 64: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	13, // 65: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
-	33, // 66: onnxplain.v1.CheckModelRequest.model:type_name -> onnxplain.v1.Model
-	34, // 67: onnxplain.v1.CheckModelRequest.table:type_name -> onnxplain.v1.Table
-	35, // 68: onnxplain.v1.CheckModelRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	24, // 69: onnxplain.v1.CheckModelRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	59, // 70: onnxplain.v1.CheckModelResponse.comparison:type_name -> onnxplain.v1.PredictionComparison
-	13, // 71: onnxplain.v1.CheckModelResponse.warnings:type_name -> onnxplain.v1.Warning
-	2,  // 72: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
-	14, // 73: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
-	18, // 74: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
-	19, // 75: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
-	21, // 76: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
-	2,  // 77: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
-	22, // 78: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	25, // 79: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
-	27, // 80: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
-	29, // 81: onnxplain.v1.ExplanationService.CheckModel:input_type -> onnxplain.v1.CheckModelRequest
-	63, // 82: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	64, // 83: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	4,  // 84: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	15, // 85: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	65, // 86: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
-	20, // 87: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
-	16, // 88: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
-	66, // 89: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
-	23, // 90: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	26, // 91: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
-	28, // 92: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
-	30, // 93: onnxplain.v1.ExplanationService.CheckModel:output_type -> onnxplain.v1.CheckModelResponse
-	67, // 94: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	68, // 95: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	84, // [84:96] is the sub-list for method output_type
-	72, // [72:84] is the sub-list for method input_type
-	72, // [72:72] is the sub-list for extension type_name
-	72, // [72:72] is the sub-list for extension extendee
-	0,  // [0:72] is the sub-list for field type_name
+	4,  // 4: onnxplain.v1.ExplainRequest.methods:type_name -> onnxplain.v1.MethodOptions
+	26, // 5: onnxplain.v1.ExplainRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	38, // 6: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
+	39, // 7: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
+	40, // 8: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
+	41, // 9: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
+	42, // 10: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
+	43, // 11: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
+	44, // 12: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
+	45, // 13: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
+	46, // 14: onnxplain.v1.MethodOptions.attributions:type_name -> onnxplain.v1.AttributionsOptions
+	47, // 15: onnxplain.v1.MethodOptions.accumulated_local_effects:type_name -> onnxplain.v1.AccumulatedLocalEffectsOptions
+	7,  // 16: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
+	48, // 17: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
+	11, // 18: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
+	15, // 19: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
+	6,  // 20: onnxplain.v1.ExplainResponse.key_figures:type_name -> onnxplain.v1.KeyFigure
+	49, // 21: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
+	50, // 22: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
+	51, // 23: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
+	52, // 24: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
+	53, // 25: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
+	54, // 26: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
+	55, // 27: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
+	56, // 28: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
+	57, // 29: onnxplain.v1.Explanation.attributions:type_name -> onnxplain.v1.AttributionsResult
+	58, // 30: onnxplain.v1.Explanation.accumulated_local_effects:type_name -> onnxplain.v1.AccumulatedLocalEffectsResult
+	59, // 31: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
+	4,  // 32: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
+	10, // 33: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
+	9,  // 34: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
+	8,  // 35: onnxplain.v1.Explanation.conclusions:type_name -> onnxplain.v1.Conclusion
+	1,  // 36: onnxplain.v1.Conclusion.kind:type_name -> onnxplain.v1.Conclusion.Kind
+	0,  // 37: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
+	33, // 38: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
+	60, // 39: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
+	14, // 40: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
+	13, // 41: onnxplain.v1.Receipt.sources:type_name -> onnxplain.v1.Source
+	12, // 42: onnxplain.v1.Receipt.remote_model:type_name -> onnxplain.v1.RemoteModelReceipt
+	37, // 43: onnxplain.v1.Receipt.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	61, // 44: onnxplain.v1.Receipt.prediction_comparison:type_name -> onnxplain.v1.PredictionComparison
+	62, // 45: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
+	2,  // 46: onnxplain.v1.Warning.kind:type_name -> onnxplain.v1.Warning.Kind
+	3,  // 47: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	19, // 48: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
+	5,  // 49: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
+	18, // 50: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
+	7,  // 51: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
+	15, // 52: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
+	3,  // 53: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	34, // 54: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
+	35, // 55: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
+	48, // 56: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
+	35, // 57: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
+	36, // 58: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
+	63, // 59: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
+	26, // 60: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	64, // 61: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
+	15, // 62: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
+	35, // 63: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
+	36, // 64: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
+	37, // 65: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	26, // 66: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	15, // 67: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
+	35, // 68: onnxplain.v1.CheckModelRequest.model:type_name -> onnxplain.v1.Model
+	36, // 69: onnxplain.v1.CheckModelRequest.table:type_name -> onnxplain.v1.Table
+	37, // 70: onnxplain.v1.CheckModelRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	26, // 71: onnxplain.v1.CheckModelRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	61, // 72: onnxplain.v1.CheckModelResponse.comparison:type_name -> onnxplain.v1.PredictionComparison
+	15, // 73: onnxplain.v1.CheckModelResponse.warnings:type_name -> onnxplain.v1.Warning
+	3,  // 74: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
+	16, // 75: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
+	20, // 76: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
+	21, // 77: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
+	23, // 78: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
+	3,  // 79: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
+	24, // 80: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	27, // 81: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
+	29, // 82: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
+	31, // 83: onnxplain.v1.ExplanationService.CheckModel:input_type -> onnxplain.v1.CheckModelRequest
+	65, // 84: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	66, // 85: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	5,  // 86: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	17, // 87: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	67, // 88: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
+	22, // 89: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
+	18, // 90: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
+	68, // 91: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
+	25, // 92: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	28, // 93: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
+	30, // 94: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
+	32, // 95: onnxplain.v1.ExplanationService.CheckModel:output_type -> onnxplain.v1.CheckModelResponse
+	69, // 96: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	70, // 97: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	86, // [86:98] is the sub-list for method output_type
+	74, // [74:86] is the sub-list for method input_type
+	74, // [74:74] is the sub-list for extension type_name
+	74, // [74:74] is the sub-list for extension extendee
+	0,  // [0:74] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_service_proto_init() }
@@ -3619,20 +3878,20 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 		(*Explanation_Attributions)(nil),
 		(*Explanation_AccumulatedLocalEffects)(nil),
 	}
-	file_onnxplain_v1_explanation_service_proto_msgTypes[10].OneofWrappers = []any{}
-	file_onnxplain_v1_explanation_service_proto_msgTypes[13].OneofWrappers = []any{
+	file_onnxplain_v1_explanation_service_proto_msgTypes[11].OneofWrappers = []any{}
+	file_onnxplain_v1_explanation_service_proto_msgTypes[14].OneofWrappers = []any{
 		(*ExplainStreamResponse_Progress)(nil),
 		(*ExplainStreamResponse_Response)(nil),
 		(*ExplainStreamResponse_Partial)(nil),
 	}
-	file_onnxplain_v1_explanation_service_proto_msgTypes[23].OneofWrappers = []any{}
+	file_onnxplain_v1_explanation_service_proto_msgTypes[24].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_explanation_service_proto_rawDesc), len(file_onnxplain_v1_explanation_service_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   31,
+			NumEnums:      3,
+			NumMessages:   32,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -132,6 +132,16 @@ type PartialDependenceOptions struct {
 	// where none remains, where the table has too few rows to tell, and for STEPS.
 	// In [0, 1]; default: 1.
 	MaxOutsideShare *float64 `protobuf:"fixed64,15,opt,name=max_outside_share,json=maxOutsideShare,proto3,oneof" json:"max_outside_share,omitempty"`
+	// Optional. Number of bootstrap replicates of the rows, for standard errors, intervals
+	// and simultaneous bands; take 200 or more. Costs about no further prediction: the curves of the rows
+	// are averaged anew, with trees, and of more than some thousand rows, those of 500 of them (or of 500
+	// clusters), which tell the spread of all. Fewer than 100 rows (of equal weight) give the warning FEW_ROWS. A
+	// table that is read in blocks is then explained on rows drawn from it.
+	// 0 turns it off, otherwise in [10, 10000]; default: 0.
+	RepeatCount *int32 `protobuf:"varint,20,opt,name=repeat_count,json=repeatCount,proto3,oneof" json:"repeat_count,omitempty"`
+	// Optional. Confidence level of the intervals, and of the bands as a whole.
+	// In [0.5, 0.999]; default: 0.95.
+	ConfidenceLevel *float64 `protobuf:"fixed64,21,opt,name=confidence_level,json=confidenceLevel,proto3,oneof" json:"confidence_level,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
 }
@@ -236,6 +246,20 @@ func (x *PartialDependenceOptions) GetMaxOutsideShare() float64 {
 	return 0
 }
 
+func (x *PartialDependenceOptions) GetRepeatCount() int32 {
+	if x != nil && x.RepeatCount != nil {
+		return *x.RepeatCount
+	}
+	return 0
+}
+
+func (x *PartialDependenceOptions) GetConfidenceLevel() float64 {
+	if x != nil && x.ConfidenceLevel != nil {
+		return *x.ConfidenceLevel
+	}
+	return 0
+}
+
 // Features that are varied together.
 type FeatureGroup struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -336,7 +360,12 @@ type PartialDependenceResult struct {
 	OutputNames []string `protobuf:"bytes,1,rep,name=output_names,json=outputNames,proto3" json:"output_names,omitempty"`
 	// The curves: in the order asked for, and each by its groups, by ascending
 	// value, missing values last.
-	Curves        []*PartialDependenceCurve `protobuf:"bytes,2,rep,name=curves,proto3" json:"curves,omitempty"`
+	Curves []*PartialDependenceCurve `protobuf:"bytes,2,rep,name=curves,proto3" json:"curves,omitempty"`
+	// Confidence level of the intervals and bands; 0 without replicates.
+	ConfidenceLevel float64 `protobuf:"fixed64,20,opt,name=confidence_level,json=confidenceLevel,proto3" json:"confidence_level,omitempty"`
+	// With replicates and groups: each group less the first one, along the same grid, in the order of
+	// `curves`.
+	Differences   []*GroupDifference `protobuf:"bytes,21,rep,name=differences,proto3" json:"differences,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -385,6 +414,20 @@ func (x *PartialDependenceResult) GetCurves() []*PartialDependenceCurve {
 	return nil
 }
 
+func (x *PartialDependenceResult) GetConfidenceLevel() float64 {
+	if x != nil {
+		return x.ConfidenceLevel
+	}
+	return 0
+}
+
+func (x *PartialDependenceResult) GetDifferences() []*GroupDifference {
+	if x != nil {
+		return x.Differences
+	}
+	return nil
+}
+
 // Average predictions over one grid.
 type PartialDependenceCurve struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -401,8 +444,9 @@ type PartialDependenceCurve struct {
 	// Total weight of the rows averaged over; their number if no weights are
 	// given. Infinity where the sum is beyond double.
 	Weight float64 `protobuf:"fixed64,5,opt,name=weight,proto3" json:"weight,omitempty"`
-	// Lower ends of the 90 % intervals of the values on all rows of the method, point by point:
-	// row-major, as `values`. Empty but in a `PartialExplanation` that comes from some of the rows.
+	// Lower ends of the intervals of the values, each point by itself: row-major, as `values`. With
+	// replicates, for all rows that the table is a sample of, at `confidence_level`. In a `PartialExplanation` that
+	// comes from some of the rows, 90 % intervals of the values on all rows of the method. Empty otherwise.
 	Lower []float64 `protobuf:"fixed64,6,rep,packed,name=lower,proto3" json:"lower,omitempty"`
 	// Upper ends of these intervals.
 	Upper []float64 `protobuf:"fixed64,7,rep,packed,name=upper,proto3" json:"upper,omitempty"`
@@ -426,8 +470,16 @@ type PartialDependenceCurve struct {
 	// The feature, of those that are not moved, whose values are lacking most often
 	// beside those of the points. Empty where none are.
 	OutsidePartner string `protobuf:"bytes,17,opt,name=outside_partner,json=outsidePartner,proto3" json:"outside_partner,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Standard errors of the values, row-major as `values`; empty without replicates.
+	StandardErrors []float64 `protobuf:"fixed64,20,rep,packed,name=standard_errors,json=standardErrors,proto3" json:"standard_errors,omitempty"`
+	// Lower ends of the simultaneous band, which holds the whole curve of one output
+	// at `confidence_level`: wider than the intervals of its points. Empty without
+	// replicates.
+	SimultaneousLower []float64 `protobuf:"fixed64,21,rep,packed,name=simultaneous_lower,json=simultaneousLower,proto3" json:"simultaneous_lower,omitempty"`
+	// Upper ends of this band.
+	SimultaneousUpper []float64 `protobuf:"fixed64,22,rep,packed,name=simultaneous_upper,json=simultaneousUpper,proto3" json:"simultaneous_upper,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *PartialDependenceCurve) Reset() {
@@ -537,11 +589,159 @@ func (x *PartialDependenceCurve) GetOutsidePartner() string {
 	return ""
 }
 
+func (x *PartialDependenceCurve) GetStandardErrors() []float64 {
+	if x != nil {
+		return x.StandardErrors
+	}
+	return nil
+}
+
+func (x *PartialDependenceCurve) GetSimultaneousLower() []float64 {
+	if x != nil {
+		return x.SimultaneousLower
+	}
+	return nil
+}
+
+func (x *PartialDependenceCurve) GetSimultaneousUpper() []float64 {
+	if x != nil {
+		return x.SimultaneousUpper
+	}
+	return nil
+}
+
+// Curve of a group of rows less that of another one, along one grid.
+type GroupDifference struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The features varied.
+	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
+	// The group.
+	Group string `protobuf:"bytes,2,opt,name=group,proto3" json:"group,omitempty"`
+	// The group that is subtracted: the first one.
+	ReferenceGroup string `protobuf:"bytes,3,opt,name=reference_group,json=referenceGroup,proto3" json:"reference_group,omitempty"`
+	// The grid, as of the curves.
+	Grid []*Column `protobuf:"bytes,4,rep,name=grid,proto3" json:"grid,omitempty"`
+	// Differences, in the unit of the output: row-major, grid points × outputs.
+	Values []float64 `protobuf:"fixed64,5,rep,packed,name=values,proto3" json:"values,omitempty"`
+	// Standard errors, row-major as `values`.
+	StandardErrors []float64 `protobuf:"fixed64,6,rep,packed,name=standard_errors,json=standardErrors,proto3" json:"standard_errors,omitempty"`
+	// Lower ends of the intervals, each point by itself.
+	Lower []float64 `protobuf:"fixed64,7,rep,packed,name=lower,proto3" json:"lower,omitempty"`
+	// Upper ends of these intervals.
+	Upper []float64 `protobuf:"fixed64,8,rep,packed,name=upper,proto3" json:"upper,omitempty"`
+	// Lower ends of the simultaneous band of the whole difference.
+	SimultaneousLower []float64 `protobuf:"fixed64,9,rep,packed,name=simultaneous_lower,json=simultaneousLower,proto3" json:"simultaneous_lower,omitempty"`
+	// Upper ends of this band: where it lies below 0, or the lower ends above, the groups differ.
+	SimultaneousUpper []float64 `protobuf:"fixed64,10,rep,packed,name=simultaneous_upper,json=simultaneousUpper,proto3" json:"simultaneous_upper,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *GroupDifference) Reset() {
+	*x = GroupDifference{}
+	mi := &file_onnxplain_v1_partial_dependence_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GroupDifference) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GroupDifference) ProtoMessage() {}
+
+func (x *GroupDifference) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_partial_dependence_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GroupDifference.ProtoReflect.Descriptor instead.
+func (*GroupDifference) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_partial_dependence_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *GroupDifference) GetFeatures() []string {
+	if x != nil {
+		return x.Features
+	}
+	return nil
+}
+
+func (x *GroupDifference) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *GroupDifference) GetReferenceGroup() string {
+	if x != nil {
+		return x.ReferenceGroup
+	}
+	return ""
+}
+
+func (x *GroupDifference) GetGrid() []*Column {
+	if x != nil {
+		return x.Grid
+	}
+	return nil
+}
+
+func (x *GroupDifference) GetValues() []float64 {
+	if x != nil {
+		return x.Values
+	}
+	return nil
+}
+
+func (x *GroupDifference) GetStandardErrors() []float64 {
+	if x != nil {
+		return x.StandardErrors
+	}
+	return nil
+}
+
+func (x *GroupDifference) GetLower() []float64 {
+	if x != nil {
+		return x.Lower
+	}
+	return nil
+}
+
+func (x *GroupDifference) GetUpper() []float64 {
+	if x != nil {
+		return x.Upper
+	}
+	return nil
+}
+
+func (x *GroupDifference) GetSimultaneousLower() []float64 {
+	if x != nil {
+		return x.SimultaneousLower
+	}
+	return nil
+}
+
+func (x *GroupDifference) GetSimultaneousUpper() []float64 {
+	if x != nil {
+		return x.SimultaneousUpper
+	}
+	return nil
+}
+
 var File_onnxplain_v1_partial_dependence_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_partial_dependence_proto_rawDesc = "" +
 	"\n" +
-	"%onnxplain/v1/partial_dependence.proto\x12\fonnxplain.v1\x1a\x18onnxplain/v1/table.proto\"\xf4\x04\n" +
+	"%onnxplain/v1/partial_dependence.proto\x12\fonnxplain.v1\x1a\x18onnxplain/v1/table.proto\"\xf2\x05\n" +
 	"\x18PartialDependenceOptions\x126\n" +
 	"\bfeatures\x18\x01 \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\bfeatures\x12 \n" +
 	"\tgrid_size\x18\x02 \x01(\x05H\x00R\bgridSize\x88\x01\x01\x12K\n" +
@@ -555,7 +755,9 @@ const file_onnxplain_v1_partial_dependence_proto_rawDesc = "" +
 	"\vgroup_count\x18\b \x01(\x05H\x03R\n" +
 	"groupCount\x88\x01\x01\x12'\n" +
 	"\x0finclude_missing\x18\t \x01(\bR\x0eincludeMissing\x12/\n" +
-	"\x11max_outside_share\x18\x0f \x01(\x01H\x04R\x0fmaxOutsideShare\x88\x01\x01\"J\n" +
+	"\x11max_outside_share\x18\x0f \x01(\x01H\x04R\x0fmaxOutsideShare\x88\x01\x01\x12&\n" +
+	"\frepeat_count\x18\x14 \x01(\x05H\x05R\vrepeatCount\x88\x01\x01\x12.\n" +
+	"\x10confidence_level\x18\x15 \x01(\x01H\x06R\x0fconfidenceLevel\x88\x01\x01\"J\n" +
 	"\bStrategy\x12\x18\n" +
 	"\x14STRATEGY_UNSPECIFIED\x10\x00\x12\v\n" +
 	"\aUNIFORM\x10\x01\x12\f\n" +
@@ -566,14 +768,18 @@ const file_onnxplain_v1_partial_dependence_proto_rawDesc = "" +
 	"\v_trim_lowerB\r\n" +
 	"\v_trim_upperB\x0e\n" +
 	"\f_group_countB\x14\n" +
-	"\x12_max_outside_share\"$\n" +
+	"\x12_max_outside_shareB\x0f\n" +
+	"\r_repeat_countB\x13\n" +
+	"\x11_confidence_level\"$\n" +
 	"\fFeatureGroup\x12\x14\n" +
 	"\x05names\x18\x01 \x03(\tR\x05names\"6\n" +
 	"\x04Grid\x12.\n" +
-	"\acolumns\x18\x01 \x03(\v2\x14.onnxplain.v1.ColumnR\acolumns\"z\n" +
+	"\acolumns\x18\x01 \x03(\v2\x14.onnxplain.v1.ColumnR\acolumns\"\xe6\x01\n" +
 	"\x17PartialDependenceResult\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x12<\n" +
-	"\x06curves\x18\x02 \x03(\v2$.onnxplain.v1.PartialDependenceCurveR\x06curves\"\xfd\x02\n" +
+	"\x06curves\x18\x02 \x03(\v2$.onnxplain.v1.PartialDependenceCurveR\x06curves\x12)\n" +
+	"\x10confidence_level\x18\x14 \x01(\x01R\x0fconfidenceLevel\x12?\n" +
+	"\vdifferences\x18\x15 \x03(\v2\x1d.onnxplain.v1.GroupDifferenceR\vdifferences\"\x84\x04\n" +
 	"\x16PartialDependenceCurve\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12(\n" +
@@ -586,8 +792,23 @@ const file_onnxplain_v1_partial_dependence_proto_rawDesc = "" +
 	"rowWeights\x12%\n" +
 	"\x0eoutside_shares\x18\x0f \x03(\x01R\routsideShares\x12(\n" +
 	"\routside_share\x18\x10 \x01(\x01H\x00R\foutsideShare\x88\x01\x01\x12'\n" +
-	"\x0foutside_partner\x18\x11 \x01(\tR\x0eoutsidePartnerB\x10\n" +
-	"\x0e_outside_shareB\xbe\x01\n" +
+	"\x0foutside_partner\x18\x11 \x01(\tR\x0eoutsidePartner\x12'\n" +
+	"\x0fstandard_errors\x18\x14 \x03(\x01R\x0estandardErrors\x12-\n" +
+	"\x12simultaneous_lower\x18\x15 \x03(\x01R\x11simultaneousLower\x12-\n" +
+	"\x12simultaneous_upper\x18\x16 \x03(\x01R\x11simultaneousUpperB\x10\n" +
+	"\x0e_outside_share\"\xe1\x02\n" +
+	"\x0fGroupDifference\x12\x1a\n" +
+	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12\x14\n" +
+	"\x05group\x18\x02 \x01(\tR\x05group\x12'\n" +
+	"\x0freference_group\x18\x03 \x01(\tR\x0ereferenceGroup\x12(\n" +
+	"\x04grid\x18\x04 \x03(\v2\x14.onnxplain.v1.ColumnR\x04grid\x12\x16\n" +
+	"\x06values\x18\x05 \x03(\x01R\x06values\x12'\n" +
+	"\x0fstandard_errors\x18\x06 \x03(\x01R\x0estandardErrors\x12\x14\n" +
+	"\x05lower\x18\a \x03(\x01R\x05lower\x12\x14\n" +
+	"\x05upper\x18\b \x03(\x01R\x05upper\x12-\n" +
+	"\x12simultaneous_lower\x18\t \x03(\x01R\x11simultaneousLower\x12-\n" +
+	"\x12simultaneous_upper\x18\n" +
+	" \x03(\x01R\x11simultaneousUpperB\xbe\x01\n" +
 	"\x10com.onnxplain.v1B\x16PartialDependenceProtoP\x01ZAgithub.com/onnxplain/onnxplain/clients/go/onnxplainv1;onnxplainv1\xa2\x02\x03OXX\xaa\x02\fOnnxplain.V1\xca\x02\fOnnxplain\\V1\xe2\x02\x18Onnxplain\\V1\\GPBMetadata\xea\x02\rOnnxplain::V1b\x06proto3"
 
 var (
@@ -603,7 +824,7 @@ func file_onnxplain_v1_partial_dependence_proto_rawDescGZIP() []byte {
 }
 
 var file_onnxplain_v1_partial_dependence_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_onnxplain_v1_partial_dependence_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_onnxplain_v1_partial_dependence_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_onnxplain_v1_partial_dependence_proto_goTypes = []any{
 	(PartialDependenceOptions_Strategy)(0), // 0: onnxplain.v1.PartialDependenceOptions.Strategy
 	(*PartialDependenceOptions)(nil),       // 1: onnxplain.v1.PartialDependenceOptions
@@ -611,20 +832,23 @@ var file_onnxplain_v1_partial_dependence_proto_goTypes = []any{
 	(*Grid)(nil),                           // 3: onnxplain.v1.Grid
 	(*PartialDependenceResult)(nil),        // 4: onnxplain.v1.PartialDependenceResult
 	(*PartialDependenceCurve)(nil),         // 5: onnxplain.v1.PartialDependenceCurve
-	(*Column)(nil),                         // 6: onnxplain.v1.Column
+	(*GroupDifference)(nil),                // 6: onnxplain.v1.GroupDifference
+	(*Column)(nil),                         // 7: onnxplain.v1.Column
 }
 var file_onnxplain_v1_partial_dependence_proto_depIdxs = []int32{
 	2, // 0: onnxplain.v1.PartialDependenceOptions.features:type_name -> onnxplain.v1.FeatureGroup
 	0, // 1: onnxplain.v1.PartialDependenceOptions.strategy:type_name -> onnxplain.v1.PartialDependenceOptions.Strategy
 	3, // 2: onnxplain.v1.PartialDependenceOptions.grids:type_name -> onnxplain.v1.Grid
-	6, // 3: onnxplain.v1.Grid.columns:type_name -> onnxplain.v1.Column
+	7, // 3: onnxplain.v1.Grid.columns:type_name -> onnxplain.v1.Column
 	5, // 4: onnxplain.v1.PartialDependenceResult.curves:type_name -> onnxplain.v1.PartialDependenceCurve
-	6, // 5: onnxplain.v1.PartialDependenceCurve.grid:type_name -> onnxplain.v1.Column
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	6, // 5: onnxplain.v1.PartialDependenceResult.differences:type_name -> onnxplain.v1.GroupDifference
+	7, // 6: onnxplain.v1.PartialDependenceCurve.grid:type_name -> onnxplain.v1.Column
+	7, // 7: onnxplain.v1.GroupDifference.grid:type_name -> onnxplain.v1.Column
+	8, // [8:8] is the sub-list for method output_type
+	8, // [8:8] is the sub-list for method input_type
+	8, // [8:8] is the sub-list for extension type_name
+	8, // [8:8] is the sub-list for extension extendee
+	0, // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_partial_dependence_proto_init() }
@@ -641,7 +865,7 @@ func file_onnxplain_v1_partial_dependence_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_partial_dependence_proto_rawDesc), len(file_onnxplain_v1_partial_dependence_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   5,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

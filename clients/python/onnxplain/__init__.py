@@ -51,8 +51,12 @@ if TYPE_CHECKING:
         IndividualConditionalExpectationResult,
     )
     from onnxplain.results.interactions import InteractionsResult, InteractionStatistic
-    from onnxplain.results.origins import RemoteModelReceipt, Source
-    from onnxplain.results.partial_dependence import PartialDependenceCurve, PartialDependenceResult
+    from onnxplain.results.origins import Conclusion, RemoteModelReceipt, Source
+    from onnxplain.results.partial_dependence import (
+        GroupDifference,
+        PartialDependenceCurve,
+        PartialDependenceResult,
+    )
     from onnxplain.results.permutation_importance import (
         FeatureImportance,
         PermutationImportanceResult,
@@ -95,6 +99,7 @@ __all__ = [
     "ClassPairing",
     "Client",
     "ColumnDescription",
+    "Conclusion",
     "DifferingRow",
     "ExplainError",
     "ExplanationPlan",
@@ -109,6 +114,7 @@ __all__ = [
     "FirmPairs",
     "FirmResult",
     "FirmSequences",
+    "GroupDifference",
     "GroupLoss",
     "IndividualConditionalExpectation",
     "IndividualConditionalExpectationCurves",
@@ -167,6 +173,7 @@ _MODULES = {
     "AverageLoss": "requests.options.average_loss",
     "AverageLossResult": "results.average_loss",
     "ClassPairing": "results.provenance",
+    "Conclusion": "results.origins",
     "ColumnDescription": "results.table_descriptions",
     "Client": "client",
     "DifferingRow": "results.predictions",
@@ -200,6 +207,7 @@ _MODULES = {
     "Operation": "operations",
     "OutputComparison": "results.predictions",
     "PartialDependence": "requests.options.partial_dependence",
+    "GroupDifference": "results.partial_dependence",
     "PartialDependenceCurve": "results.partial_dependence",
     "PartialDependenceResult": "results.partial_dependence",
     "PartialExplanation": "events",

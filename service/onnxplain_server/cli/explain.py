@@ -108,6 +108,13 @@ def explain(
     weight_column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Column with case weights.")
     ] = None,
+    cluster_column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Column of the clusters that replicates of the rows draw: houses, patients, days.",
+        ),
+    ] = None,
     output_indices: Annotated[
         list[str] | None,
         typer.Option(

@@ -71,6 +71,8 @@ class AverageLossOptions:
     threshold = Limits(default=None, min=-1_000_000_000.0, max=1_000_000_000.0)
     probability_floor = Limits(default=None, min=0.0, max=0.1)
     rank_count = Limits(default=None, min=1, max=1_000_000)
+    repeat_count = Limits(default=0, min=10, max=10_000, zero_is_off=True)
+    confidence_level = Limits(default=0.95, min=0.5, max=0.999)
 
 
 class ModelDescription:
@@ -258,6 +260,8 @@ class PartialDependenceOptions:
     group_count = Limits(default=4, min=1, max=100)
     include_missing = Limits(default=False)
     max_outside_share = Limits(default=1.0, min=0.0, max=1.0)
+    repeat_count = Limits(default=0, min=10, max=10_000, zero_is_off=True)
+    confidence_level = Limits(default=0.95, min=0.5, max=0.999)
 
 
 class InteractionsOptions:

@@ -51,6 +51,8 @@ class Question:
         Several columns with true values, in place of `target_column`.
     expected_prediction_columns : tuple of str
         Columns with predictions of the training library; empty: nothing is compared.
+    cluster_column : str
+        Column of the clusters that replicates draw; empty: they draw single rows.
     """
 
     methods: tuple[Options, ...]
@@ -74,6 +76,7 @@ class Question:
     model_name: str = ""
     target_columns: tuple[str, ...] = ()
     expected_prediction_columns: tuple[str, ...] = ()
+    cluster_column: str = ""
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -82,9 +85,9 @@ class Question:
 
     @property
     def non_features(self) -> tuple[str, ...]:
-        """Columns that are no features: targets, weight and expected predictions."""
-        weight = filter(None, [self.weight_column])
-        return (*self.targets, *weight, *self.expected_prediction_columns)
+        """Columns that are no features: targets, weight, expected predictions and clusters."""
+        others = filter(None, [self.weight_column, self.cluster_column])
+        return (*self.targets, *others, *self.expected_prediction_columns)
 
     @property
     def target_field(self) -> str:

@@ -134,6 +134,8 @@ class Preparation:
     warm_up : tuple of mappings
         Options, in canonical JSON, that reach all of its code: workers ask for them on the columns
         a, b and c, with a target, before they are confined.
+    resamples_rows : callable (Options) -> bool
+        Whether it draws replicates of the rows, as clusters where the request names them.
     is_warm_after_one : bool
         Whether a sum of trees alone reaches all of its code that is loaded late or compiled.
     """
@@ -158,6 +160,7 @@ class Preparation:
     repetitions: Callable[[Job[Any]], tuple[Repetitions, ...]] = _no_repetitions
     changes: Callable[[Any], Iterator[Change]] = _no_changes
     warm_up: tuple[Mapping[str, Any], ...] = ({},)
+    resamples_rows: Callable[[Any], bool] = lambda _options: False
     is_warm_after_one: bool = False
 
 

@@ -23,7 +23,7 @@ from onnxplain_server.explain.rows.model_names import model_names
 from onnxplain_server.explain.rows.position_notes import position_notes
 from onnxplain_server.explain.weighted_table import WeightedTable, apply_weights
 from onnxplain_server.methods.groups import Group, split
-from onnxplain_server.plots.elements.labels import enumerate_words
+from onnxplain_server.methods.resampling import Clusters, RowUnits, read_clusters
 
 _LISTED_INFINITE = 5
 _FIRST_ROWS = 1_000
@@ -42,12 +42,15 @@ class RowsUsed:
         Total weight.
     seed : int
         Seed of the draw.
+    clusters : int
+        Clusters that the used rows belong to; 0 where the request names none.
     """
 
     drawn: int
     used: int
     weight: float
     seed: int
+    clusters: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +69,8 @@ class Sample:
     seed : int
     sampled_from : int or None
         Rows of weight above 0 of the table that `weighted` is a sample of; None: it is the table.
+    cluster_column : str
+        Empty where replicates draw single rows.
     """
 
     weighted: WeightedTable
@@ -74,6 +79,7 @@ class Sample:
     requested_row_count: int | None
     seed: int
     sampled_from: int | None = None
+    cluster_column: str = ""
 
     @property
     def table(self) -> Table:
@@ -99,6 +105,16 @@ class Sample:
     def population_count(self) -> int:
         """Number of all rows of weight above 0, also where the table is a sample of them."""
         return len(self.rows) if self.sampled_from is None else self.sampled_from
+
+    @cached_property
+    def _clusters(self) -> Clusters | None:
+        if not self.cluster_column:
+            return None
+        return read_clusters(self.table, self.cluster_column, self.rows)
+
+    def units(self, numbers: Indices) -> RowUnits:
+        """Return what replicates draw of rows, by their numbers in the table as sent."""
+        return self._clusters.of(numbers) if self._clusters else RowUnits(numbers)
 
     @cached_property
     def drawn(self) -> Indices:
@@ -140,7 +156,9 @@ class Sample:
         """Count distinct rows of the table, as the rows that a method is computed on."""
         weights = self.weights[rows]
         total = float(weights.sum()) * self.weighted.unit  # may overflow to infinity
-        return RowsUsed(len(rows), int(np.count_nonzero(weights)), total, self.seed)
+        used = rows[weights > 0]
+        clusters = self.units(self.table.as_sent(used)).count if self.cluster_column else 0
+        return RowsUsed(len(rows), len(used), total, self.seed, clusters)
 
     def groups(self, column: str, group_count: int, path: str) -> tuple[Group, ...]:
         """Split all rows of weight above 0 by a column."""
@@ -253,28 +271,7 @@ def take_sample(
 ) -> Sample:
     """Draw rows: as many as requested, or else `row_count`, or else all."""
     count = question.row_count or row_count or weighted.table.n_rows
-    return Sample(weighted, features, count, question.row_count, question.seed)
-
-
-def rows_drawn(counts: Sequence[tuple[str, int]], n_rows: int, seed: int) -> tuple[Note, ...]:
-    """Tell how many rows each method drew that drew fewer than the table has.
-
-    Parameters
-    ----------
-    counts : sequence of (str, int)
-        Name of each method, and the number of rows that it drew.
-    """
-    names_by_count: dict[int, dict[str, None]] = {}
-    for name, count in counts:
-        if count < n_rows:
-            names_by_count.setdefault(count, {})[name] = None
-    if not names_by_count:
-        return ()
-    (smallest, names), *larger = sorted(names_by_count.items())
-    parts = [f"{smallest:,} of {n_rows:,} rows were drawn for {enumerate_words([*names])}"]
-    parts += [f"{count:,} for {enumerate_words([*others])}" for count, others in larger]
-    message = (
-        f"{', '.join(parts)} (seed {seed}); other draws give somewhat other numbers, and a higher "
-        "row_count gives steadier ones."
+    clusters = question.cluster_column
+    return Sample(
+        weighted, features, count, question.row_count, question.seed, cluster_column=clusters
     )
-    return (Note(InputWarning.ROWS_DRAWN, message),)

@@ -29,7 +29,8 @@ from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_met
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.resources import Resources
-from onnxplain_server.explain.sample import BoundTable, rows_drawn
+from onnxplain_server.explain.rows.rows_drawn import rows_drawn
+from onnxplain_server.explain.sample import BoundTable
 from onnxplain_server.explain.task import Job
 from onnxplain_server.methods.registry import Result, method_of
 
@@ -212,6 +213,7 @@ def check_question(question: Question) -> None:
     """Refuse fields of the request that contradict each other."""
     check_target_given(question)
     check_prediction(question)
+    _check_clusters(question)
     is_overview = not question.methods
     if is_overview and question.row_count and question.budget_predicted_row_count is not None:
         raise ExplainError(
@@ -219,6 +221,20 @@ def check_question(question: Question) -> None:
             "row_count and budget_predicted_row_count both set the rows of an overview; leave "
             "one out",
             "budget_predicted_row_count",
+        )
+
+
+def _check_clusters(question: Question) -> None:
+    """Refuse a column of clusters that nothing resamples by."""
+    if not question.cluster_column:
+        return
+    if not any(preparation_of(options).resamples_rows(options) for options in question.methods):
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "cluster_column tells which rows are resampled together, and no method of the request "
+            "resamples rows; set repeat_count of interactions, partial dependence, accumulated "
+            "local effects, average loss or FIRM, or leave cluster_column out",
+            "cluster_column",
         )
 
 

@@ -20,6 +20,14 @@ from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.loss_notes import floor_note, undefined_notes
 from onnxplain_server.methods.losses import Measure
 from onnxplain_server.methods.option_checks import check_limits
+from onnxplain_server.methods.resampling import (
+    Band,
+    Deviations,
+    Resampling,
+    RowUnits,
+    bootstrap_counts,
+    few_rows_notes,
+)
 from onnxplain_server.methods.streamed_loss import LossSums
 
 
@@ -30,6 +38,7 @@ class Options:
     comparison: Comparison = field(default_factory=Comparison)
     group_column: str = ""
     group_count: int = AverageLossOptions.group_count.default
+    resampling: Resampling = field(default_factory=Resampling)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,10 +55,12 @@ class AverageLoss:
     share : float
         Share of the total weight, in [0, 1].
     standard_errors : (n_outputs,) or None
-        Of the values, by the spread of the losses of the rows; None of scores, and where rows are
-        not read together.
+        Of the values, by replicates, or by the spread of the losses of the rows; without replicates
+        None of scores, and where rows are not read together.
     row_count : int
         Number of rows; 0 where it is not known.
+    band : Band or None
+        Of one point; None without replicates.
     """
 
     group: str
@@ -58,6 +69,7 @@ class AverageLoss:
     share: float
     standard_errors: Vector | None = None
     row_count: int = 0
+    band: Band | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,6 +89,8 @@ class Result:
     constant_losses : (n_outputs,)
         Of the best constant prediction on all rows; empty where it is not known, as of rows that
         are never read together.
+    confidence_level : float
+        0 without replicates.
     """
 
     output_names: tuple[str, ...]
@@ -86,11 +100,13 @@ class Result:
     group_column: str = ""
     notes: tuple[Note, ...] = ()
     constant_losses: Vector = field(default_factory=lambda: np.zeros(0))
+    confidence_level: float = 0.0
 
 
 def check(options: Options, path: str) -> None:
     """Reject options that are invalid for any table."""
     check_limits(AverageLossOptions, options, path)
+    check_limits(AverageLossOptions, options.resampling, path)
 
 
 def resolve(
@@ -158,6 +174,69 @@ def _standard_errors(
         return None
     errors = standard_error(losses, weights)
     return None if np.isnan(errors).any() else errors
+
+
+def with_intervals(
+    result: Result, effects: Effects, options: Options, compared: Compared, seed: int
+) -> Result:
+    """Add standard errors and intervals by replicates of the rows of each group."""
+    predicted, rows, resampling = effects.outputs(), effects.background, options.resampling
+    losses = []
+    for loss, group in zip(result.losses, compared.groups, strict=True):
+        own, units = group.rows, compared.units.take(group.rows)
+        part = compared.beside and compared.beside.take(own)
+        values = compared.actual[own], predicted[own]
+        counts = bootstrap_counts(units, seed, range(resampling.repeat_count))
+        replicates = _replicates(options.comparison, values, counts * rows.weights[own], part)
+        deviations = Deviations()
+        around = replicates - np.nanmean(replicates, axis=0)
+        deviations.add(around[:, None], np.nanmax(np.abs(replicates), axis=0, initial=0.0))
+        count = units.effective_count(rows.weights[own])
+        band = deviations.band(loss.values[None], resampling.confidence_level, count)
+        losses.append(replace(loss, standard_errors=band.standard_errors[0], band=band))
+    notes = few_rows_notes(resampling, rows.weights, compared.units)
+    return replace(
+        result,
+        losses=tuple(losses),
+        confidence_level=resampling.confidence_level,
+        notes=(*result.notes, *notes),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """True values of the background's rows, what losses read beside, and what replicates draw.
+
+    Attributes
+    ----------
+    actual : (n_rows, n_outputs)
+    groups : sequence of Group
+    beside : RowContext or None
+    units : RowUnits
+    """
+
+    actual: Matrix
+    groups: Sequence[Group]
+    beside: RowContext | None
+    units: RowUnits
+
+
+def _replicates(
+    comparison: Comparison,
+    values: tuple[Matrix, Matrix],
+    weights: Matrix,
+    beside: RowContext | None,
+) -> Matrix:
+    """Average losses under weights, (n_replicates, n_rows): NaN without any weight."""
+    if not comparison.is_score:
+        losses, totals = comparison.losses(*values, beside), weights.sum(axis=1, keepdims=True)
+        shares = np.divide(weights, totals, out=np.full_like(weights, np.nan), where=totals > 0)
+        averages: Matrix = shares @ losses
+        return averages
+    unknown = np.full(len(comparison.average(*values, np.ones(len(values[0])), beside)), np.nan)
+    return np.stack([
+        comparison.average(*values, own, beside) if own.any() else unknown for own in weights
+    ])  # fmt: skip
 
 
 def result_of(

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.contract_limits import PartialDependenceOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
-from onnxplain_server.core.rows import Features
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.grids import near_means, rows_near, sample_values
-from onnxplain_server.methods.groups import Grouping
 from onnxplain_server.methods.option_checks import check_limits, choose
-from onnxplain_server.trees.streaming.counts import TreeCounts
-from onnxplain_server.trees.streaming.engine import StreamedTrees
+from onnxplain_server.methods.resampling import Band, Conclusion, Resampling
 
 Strategy: TypeAlias = PartialDependenceOptions.Strategy
 """Placement of grid points for a numeric feature."""
@@ -47,6 +44,7 @@ class Options:
     group_column: str = ""
     group_count: int = PartialDependenceOptions.group_count.default
     include_missing: bool = PartialDependenceOptions.include_missing.default
+    resampling: Resampling = field(default_factory=Resampling)
     max_outside_share: float = PartialDependenceOptions.max_outside_share.default
 
     @property
@@ -74,6 +72,8 @@ class PartialDependenceCurve:
         Whether the curve is constant between grid points and jumps at the later one.
     lower, upper : (n_points, n_outputs) or None
         Intervals of the values on all rows, where these are from a sample of them.
+    band : Band or None
+        None without replicates.
     row_weights : (n_points,) or None
         Weights of the rows nearest to each point; None for a table read in blocks.
     near_means : (n_points, n_outputs) or None
@@ -96,6 +96,28 @@ class PartialDependenceCurve:
     outside_shares: Vector | None = None
     outside_share: float | None = None
     outside_partner: str = ""
+    band: Band | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupDifference:
+    """Curve of a group less that of another one, along one grid.
+
+    Attributes
+    ----------
+    features : tuple of str
+    group, reference_group : str
+    grid : tuple of (n_points,) arrays, one per feature
+    values : (n_points, n_outputs)
+    band : Band
+    """
+
+    features: tuple[str, ...]
+    group: str
+    reference_group: str
+    grid: tuple[Array, ...]
+    values: Matrix
+    band: Band
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +133,12 @@ class Result:
     group_column : str
         Empty if rows are not grouped.
     notes : tuple of Note
+    confidence_level : float
+        Of bands; 0 without replicates.
+    differences : tuple of GroupDifference
+        Each group less the first one, in the order of the curves; empty without replicates.
+    conclusions : tuple of Conclusion
+        Slopes, and whether replicates agree.
     """
 
     output_names: tuple[str, ...]
@@ -118,6 +146,9 @@ class Result:
     samples: dict[str, Array]
     group_column: str = ""
     notes: tuple[Note, ...] = ()
+    confidence_level: float = 0.0
+    differences: tuple[GroupDifference, ...] = ()
+    conclusions: tuple[Conclusion, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,6 +177,7 @@ def resolve(options: Options, names: Sequence[str], path: str) -> Options:
             f"{path}.grids",
         )
     check_limits(PartialDependenceOptions, options, path)
+    check_limits(PartialDependenceOptions, options.resampling, path)
     if options.trim_lower >= options.trim_upper:
         raise ExplainError(
             Reason.INVALID_OPTION,
@@ -194,102 +226,54 @@ def compute(
     ----------
     points : one grid per entry of `options.features`
     """
-    by_group = [_curves(effects.restrict(g.rows), options, points, g.group) for g in groups]
+    requests = []
+    for names, grid in zip(options.features, points, strict=True):
+        features = effects.background.features
+        positions = [features.index(name) for name in names]
+        cast = [features.cast(j, values) for j, values in zip(positions, grid, strict=True)]
+        requests.append((positions, cast))
+    averages = (effects.restrict(group.rows).curves(requests) for group in groups)
+    return averaged(effects, options, points, groups, averages)
+
+
+def averaged(
+    effects: Effects,
+    options: Options,
+    points: Sequence[tuple[Array, ...]],
+    groups: Sequence[RowGroup],
+    averages: Iterable[Iterable[Matrix]],
+) -> Result:
+    """Present averages by groups, each by entries: (n_points, n_outputs)."""
+    by_group = [
+        _curves(effects.restrict(group.rows), options, points, group.group, own)
+        for group, own in zip(groups, averages, strict=True)
+    ]
     curves = [curve for same_grid in zip(*by_group, strict=True) for curve in same_grid]
     varied = {name for names in options.features for name in names}
     samples = sample_values(effects.background.features, varied)
     return Result(effects.output_names, tuple(curves), samples, options.group_column)
 
 
-def compute_streamed(
-    trees: StreamedTrees,
+def _curves(
+    effects: Effects,
     options: Options,
     points: Sequence[tuple[Array, ...]],
-    sample: Features,
-    rows: GroupedRows,
-) -> Result:
-    """Compute the curves on a table that is read block by block.
-
-    Parameters
-    ----------
-    points : one grid per entry of `options.features`
-    sample : Features
-        Of some rows, for the rug plot.
-    rows : GroupedRows
-    """
-    entries = []
-    for names, grid in zip(options.features, points, strict=True):
-        positions = tuple(sample.index(name) for name in names)
-        cast = [sample.cast(j, values) for j, values in zip(positions, grid, strict=True)]
-        entries.append((names, grid, positions, cast))
-    by_group = [
-        [
-            PartialDependenceCurve(
-                names, label, grid, trees.curve(counts, positions, cast), weight, is_stepped
-            )
-            for (names, grid, positions, cast), is_stepped in zip(
-                entries, options.are_stepped, strict=True
-            )
-        ]
-        for label, counts, weight in rows.counts(trees, [entry[2] for entry in entries])
-    ]
-    curves = [curve for same_grid in zip(*by_group, strict=True) for curve in same_grid]
-    varied = {name for names in options.features for name in names}
-    names = trees.outputs.names
-    return Result(names, tuple(curves), sample_values(sample, varied), options.group_column)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class GroupedRows:
-    """All rows of a table in blocks, or their groups.
-
-    Attributes
-    ----------
-    column : str
-        Empty if rows are not grouped.
-    grouping : Grouping or None
-    unit : float
-        Case weight that a weight of 1 stands for.
-    """
-
-    column: str
-    grouping: Grouping | None
-    unit: float
-
-    def counts(
-        self, trees: StreamedTrees, groups: Sequence[tuple[int, ...]]
-    ) -> Iterator[tuple[str, TreeCounts, float]]:
-        """Count rows for groups of features: label, counts and weight of each group of rows."""
-        if self.grouping is None:
-            counts = trees.count(groups)
-            yield "", counts, counts.weight * self.unit
-            return
-        labels = self.grouping.labels
-        for k, counts in trees.count_groups(groups, self.column, self.grouping, len(labels)):
-            yield labels[k], counts, counts.weight * self.unit
-
-
-def _curves(
-    effects: Effects, options: Options, points: Sequence[tuple[Array, ...]], group: str
+    group: str,
+    averages: Iterable[Matrix],
 ) -> Iterator[PartialDependenceCurve]:
     """Yield the curve of each entry of `options.features`, averaged over the rows of a group."""
-    features, weight = effects.background.features, effects.background.weight()
-    requests = []
-    for names, grid in zip(options.features, points, strict=True):
-        positions = [features.index(name) for name in names]
-        cast = [features.cast(j, values) for j, values in zip(positions, grid, strict=True)]
-        requests.append((positions, cast))
+    rows = effects.background
     for names, grid, values, is_stepped in zip(
-        options.features, points, effects.curves(requests), options.are_stepped, strict=True
+        options.features, points, averages, options.are_stepped, strict=True
     ):
-        near = rows_near(effects.background, names, grid, is_stepped=is_stepped)
+        near = rows_near(rows, names, grid, is_stepped=is_stepped)
         yield PartialDependenceCurve(
             names,
             group,
             grid,
             values,
-            weight,
+            rows.weight(),
             is_stepped,
-            row_weights=effects.background.case_weights(near),
+            row_weights=rows.case_weights(near),
             near_means=near_means(effects, names, grid, near, is_stepped=is_stepped),
         )

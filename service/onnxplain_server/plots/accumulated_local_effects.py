@@ -22,6 +22,7 @@ from onnxplain_server.plots.elements.labels import identifiers, shorten
 from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import is_flat, spell_on_scale, spell_whole
 from onnxplain_server.plots.elements.selection import Piece, View, views
+from onnxplain_server.plots.elements.under_curves import band_remarks
 
 _MAX_POINTS, _MAX_CATEGORIES, _MAX_CELLS = 400, 40, 50
 _MAX_PANELS = 12
@@ -46,9 +47,8 @@ def _as_partial_dependence(result: Result) -> partial_dependence.Result:
             one.grid,
             one.values,
             one.weight,
-            lower=one.lower,
-            upper=one.upper,
             row_weights=one.row_weights,
+            band=one.band,
         )
         for one in result.curves
     ]
@@ -70,8 +70,7 @@ def _curve(view: View, result: Result) -> Plot:
             points=piece.grid[0],
             values=piece.values,
             row_weights=piece.row_weights,
-            lower=piece.lower,
-            upper=piece.upper,
+            bands=piece.bands,
         )
         for piece in view.pieces
     ]
@@ -86,7 +85,7 @@ def _curve(view: View, result: Result) -> Plot:
     body = curves.draw(axis, series, legend, f"Accumulated effect{only}", sample)
     title = _title(view, shorten(axis.title))
     remarks = [_finding(view, (axis,)), *view.remarks, *left_out, *_rows_left_out(view, result)]
-    remarks += [_band_remark(result)] if result.confidence_level else []
+    remarks += band_remarks([one.bands for one in series], result.confidence_level)
     remarks += curves.mark_remarks(axis, series, NO_MARKS, sample)
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     return finish(f"effect-{feature}", title, remarks, description, body)
@@ -171,10 +170,6 @@ def _rows_left_out(view: View, result: Result) -> Iterator[str]:
 
 def _of(view: View, result: Result) -> list[AccumulatedLocalEffect]:
     return [one for one in result.curves if one.features == view.features]
-
-
-def _band_remark(result: Result) -> str:
-    return f"Band: {100 * result.confidence_level:.3g} % interval of each point by itself"
 
 
 DRAWING = Drawing(plots=plots)

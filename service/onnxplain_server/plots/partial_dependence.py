@@ -29,6 +29,7 @@ from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import is_flat, spell_on_scale
 from onnxplain_server.plots.elements.selection import Piece, View, views
 from onnxplain_server.plots.elements.style import Spec
+from onnxplain_server.plots.elements.under_curves import band_remarks
 
 _MAX_PANELS = 12
 _MAX_POINTS, _MAX_CATEGORIES, _MAX_CELLS = 400, 40, 50  # along one axis
@@ -66,6 +67,7 @@ def _curve(view: View, samples: dict[str, Array], reach: CommonScale | None) -> 
             values=piece.values,
             row_weights=piece.row_weights,
             near_means=piece.near_means,
+            bands=piece.bands,
             outside_shares=piece.outside_shares,
         )
         for piece in without_tiny_steps(view, _range(view)).pieces
@@ -81,6 +83,7 @@ def _curve(view: View, samples: dict[str, Array], reach: CommonScale | None) -> 
     body = curves.draw(axis, series, legend, _value_title(view), sample, marks)
     title = f"Partial dependence of {_outputs(view)} on {shorten(axis.title)}{_by(view)}"
     remarks = [_finding(view, (axis,)), *view.remarks, *left_out]
+    remarks += band_remarks([one.bands for one in series], view.confidence_level)
     remarks += curves.mark_remarks(axis, series, marks, sample)
     return _finish(f"curve-{view.features[0]}", title, remarks, body)
 

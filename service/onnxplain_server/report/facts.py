@@ -104,6 +104,7 @@ def receipt(message: Receipt) -> list[Fact]:
     lookup_count = message.cache_hit_count + message.cache_miss_count
     facts = [
         Fact("prediction", "; ".join(_text(text) for text in message.prediction)),
+        Fact("clusters", f"{_text(message.cluster_column)!r}" if message.cluster_column else ""),
         Fact("rows predicted", f"{message.predicted_row_count:,.0f}"),
         Fact("found in cache", f"{message.cache_hit_count:,} of {lookup_count:,} effects"),
         Fact("engine", f"{engine}: {_text(message.engine_reason)}" if engine else ""),
@@ -149,6 +150,8 @@ def rows(explanation: Explanation) -> str:
         parts.append(f"{message.used_row_count:,} of them used")
     if message.weight != message.used_row_count:
         parts.append(f"total weight {spell_whole(message.weight)}")
+    if message.cluster_count:
+        parts.append(f"{message.cluster_count:,} clusters")
     return f"{', '.join(parts)} (seed {message.seed})"
 
 

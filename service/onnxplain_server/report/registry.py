@@ -23,6 +23,7 @@ from onnxplain_server.report import (
     vector_findings,
 )
 from onnxplain_server.report.class_findings import of_pairings
+from onnxplain_server.report.conclusion_findings import of_conclusions
 from onnxplain_server.report.finding import Finding
 from onnxplain_server.report.sentences import attributions, effects, leading, losses, vectors
 
@@ -222,5 +223,9 @@ def of_explanations(
 def of_explanation(explanation: Explanation, units: Units = TARGET_UNITS) -> list[Finding]:
     """Return the tables of an explanation, without those that have no rows."""
     report = of_method(explanation.WhichOneof("result") or "")
-    findings = (*report.findings(explanation, units), *of_pairings(explanation.class_pairings))
+    findings = (
+        *report.findings(explanation, units),
+        *of_conclusions(explanation),
+        *of_pairings(explanation.class_pairings),
+    )
     return [finding for finding in findings if finding.rows]

@@ -188,7 +188,9 @@ class Linked(TreeEffects):
 
     @cached_property
     def _step_functions(self) -> StepFunctions:
-        return StepFunctions(self._linked, self._bound.ranked, self._bound.sums)
+        return StepFunctions(
+            self._ensemble, self._linked.scale, self._bound.ranked, self._bound.sums
+        )
 
     def _with_weights(self, weights: Matrix) -> ReplicateEngines:
         """Return the engines for weights; those of the last call are memoized."""

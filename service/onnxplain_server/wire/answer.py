@@ -105,6 +105,11 @@ def _explanation(explanation: Explanation, *, rows: bool) -> service_pb2.Explana
         ],
     )
     method_results.fill(message, explanation.result, rows=rows)
+    conclusions = getattr(explanation.result, "conclusions", ())
+    message.conclusions.extend(
+        message_fields.write(service_pb2.Conclusion, each, message_fields.NO_EXCEPTIONS)
+        for each in conclusions
+    )
     if explanation.rows:
         message.rows.CopyFrom(_rows(explanation.rows))
     return message
@@ -116,6 +121,7 @@ def _rows(rows: RowsUsed) -> service_pb2.RowsUsed:
         used_row_count=rows.used,
         weight=rows.weight,
         seed=rows.seed,
+        cluster_count=rows.clusters,
     )
 
 

@@ -70,6 +70,7 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         target_column=request.target_column,
         target_columns=target_columns(request),
         weight_column=request.weight_column,
+        cluster_column=request.cluster_column,
         output_indices=tuple(request.output_indices),
         outputs=tuple(request.outputs),
         scale=Scale(scale) if scale else Scale.RESPONSE,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import IO, Protocol, TypeVar, cast
 
 from google.protobuf.message import DecodeError
 from onnxplain.v1.explanation_service_pb2 import (
@@ -42,7 +42,14 @@ _PART_LIMIT = ModelLimits.files.max_items + 3
 _Part = TypeVar("_Part")
 
 
-def decode(method: ServiceMethod, media_type: str, content: bytes) -> RequestParts:
+class BodyReader(Protocol):
+    """Reader of a body."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the next bytes, or all that are left."""
+
+
+def decode(method: ServiceMethod, media_type: str, body: bytes | BodyReader) -> RequestParts:
     """Decode a body and split it; what operations keep becomes JSON, in the envelope.
 
     A serialised Model with `files` becomes the ONNX file in one piece.
@@ -53,24 +60,27 @@ def decode(method: ServiceMethod, media_type: str, content: bytes) -> RequestPar
     media_type : str
         Value of the header Content-Type: JSON, or a multipart form with its boundary; of rows
         also CSV.
-    content : bytes
+    body : bytes or BodyReader
+        A form is read in parts.
 
     Raises
     ------
     ExplainError
         INVALID_REQUEST, INVALID_TABLE, WRONG_TYPE or INVALID_MODEL.
     """
+    kind, parameters = parse_options_header(media_type)
+    if kind == FORM and method in REQUESTS:
+        stream = io.BytesIO(body) if isinstance(body, bytes) else body
+        form = _Form(stream, parameters.get("boundary", ""))
+        is_model = method is ServiceMethod.DESCRIBE
+        return _describe_form(form) if is_model else _form_with_rows(form, REQUESTS[method])
+    content = body if isinstance(body, bytes) else body.read()
     if method in _SERIALISED:
         return _SERIALISED[method](content)
     if method is ServiceMethod.ROWS:
         request, takes_interactions = explained_rows.read(media_type, content)
         return replace(_split(request), takes_interactions=takes_interactions)
-    kind, parameters = parse_options_header(media_type)
     request = REQUESTS[method]
-    if kind == FORM:
-        form = _Form(content, parameters.get("boundary", ""))
-        is_model = method is ServiceMethod.DESCRIBE
-        return _describe_form(form) if is_model else _form_with_rows(form, request)
     if method is ServiceMethod.DESCRIBE:
         return _split(canonical.decode(content, request))
     return _split(rest_request.from_json(content, request))
@@ -114,13 +124,13 @@ def _damaged() -> ExplainError:
 class _Form:
     """Parts of a multipart form by name."""
 
-    def __init__(self, content: bytes, boundary: str) -> None:
+    def __init__(self, body: BodyReader, boundary: str) -> None:
         parser = MultiPartParser(stream_factory=_in_memory, max_form_parts=_PART_LIMIT)
         self._fields: MultiDict[str, str]
         self._files: MultiDict[str, FileStorage]
         try:
             self._fields, self._files = parser.parse(
-                io.BytesIO(content), boundary.encode(), len(content)
+                cast("IO[bytes]", body), boundary.encode(), None
             )
         except RequestEntityTooLarge:
             raise _invalid(f"the form has more than {_PART_LIMIT:,} parts") from None

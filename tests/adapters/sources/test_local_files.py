@@ -96,7 +96,7 @@ def test_files_of_this_machine_need_no_library_of_stores() -> None:
             "onnxplain.local().close()",
         )
     )
-    done = subprocess.run(  # noqa: S603 - our own program
+    done = subprocess.run(
         [sys.executable, "-c", program], check=False, capture_output=True, text=True
     )
 

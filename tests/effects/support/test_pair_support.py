@@ -191,6 +191,17 @@ def test_features_that_the_model_ignores_do_not_count() -> None:
     assert set(own_shares(ignoring, 0, x)) == {0.0}
 
 
+def test_rare_texts_are_not_told_to_lack_though_together_they_are_many() -> None:
+    """Each of 500 texts is in one row with x below 0, where "common" is not."""
+    x = np.repeat([0.0, 1.0], 500)
+    texts = np.array([*(f"t{k}" for k in range(500)), *["common"] * 500], object)
+    support = PairSupport([x, texts], np.ones(1_000))
+
+    assert own_shares(support, 0, [0.0, 1.0]) == pytest.approx([0.5, 0.0])
+    found = support.outside([1], [np.array(["t7", "common"], object)], support.own_rows)
+    assert found.shares.tolist() == pytest.approx([0.0, 0.5])
+
+
 @pytest.mark.parametrize(("count", "is_known"), [(39, False), (40, True)])
 def test_fewer_than_40_rows_tell_nothing(count: int, is_known: bool) -> None:
     column = np.arange(float(count))

@@ -7,7 +7,7 @@ import pytest
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.language import ColumnValues, parse
 from onnxplain_server.methods.firm import Moments, Options, Result, ScoredRows, compute
-from onnxplain_server.methods.resampling import Resampling
+from onnxplain_server.methods.resampling import Resampling, RowUnits
 
 from tests.methods.firm.values import ROWS
 
@@ -33,7 +33,7 @@ def firm() -> Callable[..., Result]:
         shares = np.ones(len(score)) if weights is None else np.asarray(weights, dtype=float)
         names = tuple(f"y{k}" for k in range(score.shape[1]))
         asked = Options(resampling=Resampling(repeats), **options)
-        sheet = ScoredRows(held, shares, score, names, np.arange(len(score)))
+        sheet = ScoredRows(held, shares, score, names, RowUnits(np.arange(len(score))))
         return compute(expressions, sheet, asked, moments, seed, lambda f, p: list(map(f, p)))
 
     return measured

@@ -13,13 +13,19 @@ from asked.answers import Leaves
 from asked.case import Case
 from asked.models import renamed
 
+_BANDS = ("standard_errors", "lower", "upper", "simultaneous_lower", "simultaneous_upper")
+_WITH_BANDS = (
+    *("accumulated_local_effects.curves", "partial_dependence.curves"),
+    *("partial_dependence.differences", "average_loss.losses"),
+)
 _DRAWN_BY_ROW = {
     "permutation_importance.importances",
     "feature_vectors",  # of grown forests, see `grown_from`
     "firm.importances.standard_errors",
     "firm.importances.lower",
     "firm.importances.upper",
-    *(f"accumulated_local_effects.curves.{name}" for name in ("standard_errors", "lower", "upper")),
+    *(f"{place}.{name}" for place in _WITH_BANDS for name in _BANDS),
+    "conclusions",
 }
 """Numbers from draws, in which rows stand for themselves: in another order, they are others."""
 

@@ -85,9 +85,15 @@ _GRID: dict[str, Any] = {
 }
 
 
+_REPEATED: dict[str, Any] = {
+    "repeatCount": st.just(10),
+    "confidenceLevel": st.sampled_from([0.5, 0.9]),
+}
+
+
 def _partial_dependence(names, column) -> Options:
     grouped = {"groupColumn": column, "groupCount": st.sampled_from([1, 2, 3])}
-    return _some({"features": _groups(names)} | _GRID_SIZE, _GRID | grouped)
+    return _some({"features": _groups(names)} | _GRID_SIZE, _GRID | grouped | _REPEATED)
 
 
 def _accumulated_local_effects(one, column) -> Options:
@@ -96,8 +102,7 @@ def _accumulated_local_effects(one, column) -> Options:
     others = {
         "groupColumn": column,
         "groupCount": st.sampled_from([1, 2, 3]),
-        "repeatCount": st.just(10),
-        "confidenceLevel": st.sampled_from([0.5, 0.9]),
+        **_REPEATED,
     }
     return _some({"features": entries, "binCount": st.sampled_from([2, 3, 5])}, others)
 
@@ -125,7 +130,8 @@ def _permutation_importance(names) -> Options:
 
 
 def _average_loss(column) -> Options:
-    return _some({}, _COMPARED | {"groupColumn": column, "groupCount": st.sampled_from([1, 2, 3])})
+    grouped = {"groupColumn": column, "groupCount": st.sampled_from([1, 2, 3])}
+    return _some({}, _COMPARED | grouped | _REPEATED)
 
 
 def _feature_vectors(features: tuple[str, ...], rows) -> Options:

@@ -54,7 +54,7 @@ class Plane:
         self.background: Background = merge(features, weights, np.arange(len(rows)))
         self.ranked = rank_rows(ensemble, self.background, pool)
         sums = sum_leaves(ensemble, self.ranked.codes, pool)
-        self.steps = StepFunctions(self.linked, self.ranked, sums)
+        self.steps = StepFunctions(self.linked.ensemble, self.linked.scale, self.ranked, sums)
 
     def means(self, pair: tuple[int, int], points):
         cells = np.stack([self.linked.ensemble.codes(j, points[:, j]) for j in pair])

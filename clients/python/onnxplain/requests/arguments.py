@@ -173,6 +173,16 @@ class RequestOptions(TypedDict, total=False):
         explained, or one for each output of the model, in their order. Costs a prediction of each
         row, and where some differ, of up to some 30,000 more to find the cause. Needs a model and a
         table. Default: nothing is compared.
+    cluster_column : str
+        Column that tells which rows belong together: houses that were sold twice, patients, days.
+        Replicates of the rows (`repeat_count` of interactions, partial dependence, accumulated
+        local effects, average loss and FIRM) then draw whole clusters in place of single rows, so
+        that standard errors and intervals hold where rows of one cluster resemble each other;
+        degrees of freedom and the warning FEW_ROWS count clusters. Numbers or text, none missing.
+        It is a feature only where the model or `feature_columns` names it. Changes no value, only
+        what is said of its chance. Refused where no method of the request resamples rows, and
+        beside `permutation_count`. `RowsUsed.cluster_count` tells how many there are. Default: each
+        row by itself.
     """
 
     feature_columns: Sequence[str]
@@ -196,6 +206,7 @@ class RequestOptions(TypedDict, total=False):
     input_columns: Mapping[str, Sequence[str]] | None
     target_columns: Sequence[str]
     expected_prediction_columns: Sequence[str]
+    cluster_column: str
 
 
 def to_request(
@@ -223,6 +234,7 @@ def to_request(
     input_columns: Mapping[str, Sequence[str]] | None = None,
     target_columns: Sequence[str] = (),
     expected_prediction_columns: Sequence[str] = (),
+    cluster_column: str = "",
 ) -> ExplainRequest:
     """Write a request; see `Client.explain` for the arguments."""
     return written(
@@ -255,6 +267,7 @@ def to_request(
         expected_prediction_columns=to_names(
             expected_prediction_columns, "expected_prediction_columns"
         ),
+        cluster_column=cluster_column,
     )
 
 
@@ -287,6 +300,7 @@ class ExplainCall(FittedCalls, ABC):
         input_columns: Mapping[str, Sequence[str]] | None = None,
         target_columns: Sequence[str] = (),
         expected_prediction_columns: Sequence[str] = (),
+        cluster_column: str = "",
         timeout: float | None = None,
         progress: ProgressCallback | bool = True,
     ) -> Explanations:
@@ -433,6 +447,16 @@ class ExplainCall(FittedCalls, ABC):
             for each output that is explained, or one for each output of the model, in their order.
             Costs a prediction of each row, and where some differ, of up to some 30,000 more to find
             the cause. Needs a model and a table. Default: nothing is compared.
+        cluster_column : str
+            Column that tells which rows belong together: houses that were sold twice, patients,
+            days. Replicates of the rows (`repeat_count` of interactions, partial dependence,
+            accumulated local effects, average loss and FIRM) then draw whole clusters in place of
+            single rows, so that standard errors and intervals hold where rows of one cluster
+            resemble each other; degrees of freedom and the warning FEW_ROWS count clusters. Numbers
+            or text, none missing. It is a feature only where the model or `feature_columns` names
+            it. Changes no value, only what is said of its chance. Refused where no method of the
+            request resamples rows, and beside `permutation_count`. `RowsUsed.cluster_count` tells
+            how many there are. Default: each row by itself.
         timeout : float, optional
             Seconds. Default: the client's.
         progress : bool or callable (done, planned)
@@ -484,6 +508,7 @@ class ExplainCall(FittedCalls, ABC):
                 input_columns=input_columns,
                 target_columns=target_columns,
                 expected_prediction_columns=expected_prediction_columns,
+                cluster_column=cluster_column,
             )
             return self._explain(request, files_of(model, table), timeout, progress)
 

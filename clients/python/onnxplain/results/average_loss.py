@@ -21,6 +21,9 @@ _SCHEMA = pa.schema(
         ("output", pa.string()),
         ("value", pa.float64()),
         ("weight", pa.float64()),
+        ("standard_error", pa.float64()),
+        ("lower", pa.float64()),
+        ("upper", pa.float64()),
     ]
 )
 
@@ -36,11 +39,16 @@ class GroupLoss:
     values : (n_outputs,)
     weight : float
         Total weight of the rows; their number if no weights are given.
+    standard_errors, lower, upper : (n_outputs,)
+        Spread over replicates of the rows; (0,) without these.
     """
 
     group: str
     values: npt.NDArray[np.float64]
     weight: float
+    standard_errors: npt.NDArray[np.float64]
+    lower: npt.NDArray[np.float64]
+    upper: npt.NDArray[np.float64]
 
     @classmethod
     def from_message(cls, message: average_loss_pb2.AverageLoss) -> GroupLoss:
@@ -61,6 +69,8 @@ class AverageLossResult(Tabular):
         One per group, by ascending value of the group column; one where rows are not grouped.
     constant_losses : (n_outputs,)
         Of the best constant prediction on all rows used; empty where it is not known.
+    confidence_level : float
+        Of the intervals; 0 without replicates.
     plots : tuple of Plot
     options : AverageLossOptions
         The message with every default filled in.
@@ -80,6 +90,7 @@ class AverageLossResult(Tabular):
     output_names: tuple[str, ...]
     losses: tuple[GroupLoss, ...]
     constant_losses: npt.NDArray[np.float64]
+    confidence_level: float
     plots: tuple[Plot, ...]
     options: AverageLossOptions
     rows: RowsUsed | None
@@ -98,11 +109,18 @@ class AverageLossResult(Tabular):
         Returns
         -------
         pyarrow.Table
-            Columns `group`, `output`, `value`, `weight`.
+            Columns `group`, `output`, `value`, `weight`, `standard_error`, `lower`, `upper`; the
+            last three are null without replicates.
         """
         rows = [
-            (loss.group, output, value, loss.weight)
+            (loss.group, output, loss.values[k], loss.weight, *_spread(loss, k))
             for loss in self.losses
-            for output, value in zip(self.output_names, loss.values, strict=True)
+            for k, output in enumerate(self.output_names)
         ]
         return to_rows(rows, _SCHEMA)
+
+
+def _spread(loss: GroupLoss, output: int) -> tuple[float | None, ...]:
+    if not loss.lower.size:
+        return None, None, None
+    return loss.standard_errors[output], loss.lower[output], loss.upper[output]

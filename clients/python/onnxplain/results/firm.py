@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from onnxplain.results.origins import Conclusion
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ClassPairing, RowsUsed
 from onnxplain.results.reading import nan_if_empty, read
@@ -143,6 +144,8 @@ class FirmResult(Tabular):
         As the server sent it: with what is not above, such as other measures and motifs.
     class_pairings : tuple of ClassPairing
         Classes of the target, and the outputs they were compared with; empty without classes.
+    conclusions : tuple of Conclusion
+        What also holds in the replicates of the rows; empty without these.
 
     Examples
     --------
@@ -160,6 +163,7 @@ class FirmResult(Tabular):
     rows: RowsUsed | None
     message: firm_pb2.FirmResult = field(repr=False)
     class_pairings: tuple[ClassPairing, ...] = ()
+    conclusions: tuple[Conclusion, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> FirmResult:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from onnxplain.results.origins import Conclusion
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ClassPairing, RowsUsed
 from onnxplain.results.reading import nan_if_empty, read
@@ -115,6 +116,8 @@ class InteractionsResult(Tabular):
         As the server sent it.
     class_pairings : tuple of ClassPairing
         Classes of the target, and the outputs they were compared with; empty without classes.
+    conclusions : tuple of Conclusion
+        What also holds in the replicates of the rows; empty without these.
 
     Examples
     --------
@@ -135,6 +138,7 @@ class InteractionsResult(Tabular):
     rows: RowsUsed | None
     message: interactions_pb2.InteractionsResult = field(repr=False)
     class_pairings: tuple[ClassPairing, ...] = ()
+    conclusions: tuple[Conclusion, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> InteractionsResult:

@@ -1,4 +1,4 @@
-"""Origins of an answer: files that were read by their URIs, and a model that was asked."""
+"""Origins of an answer: files and models that were read or asked, and what replicates conclude."""
 
 from __future__ import annotations
 
@@ -73,3 +73,45 @@ class RemoteModelReceipt:
     ) -> RemoteModelReceipt:
         """Read the message of the contract."""
         return read(cls, message)
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """Conclusion from numbers, and how often their replicates say the same.
+
+    Attributes
+    ----------
+    kind : str
+        "RANK", "STRONGEST_PAIR" or "SLOPE".
+    features : tuple of str
+        The feature, or the features together.
+    output_name : str
+    group : str
+        Empty where rows are not grouped.
+    rank, rank_lower, rank_upper : int
+        Of "RANK": place by importance, from 1, and its interval; 0 otherwise.
+    sign : int
+        Of "SLOPE": 1 where the curve rises, -1 where it falls; 0 otherwise.
+    replicate_share : float
+        Share of the replicates with the same rank, strongest pair or sign.
+    is_stable : bool
+        Whether that is 95 % or more.
+    """
+
+    kind: str
+    features: tuple[str, ...]
+    output_name: str
+    group: str
+    rank: int
+    rank_lower: int
+    rank_upper: int
+    sign: int
+    replicate_share: float
+    is_stable: bool
+
+    @classmethod
+    def from_messages(
+        cls, explanation: explanation_service_pb2.Explanation
+    ) -> tuple[Conclusion, ...]:
+        """Read those of an explanation."""
+        return tuple(read(cls, message) for message in explanation.conclusions)

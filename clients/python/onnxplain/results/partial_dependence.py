@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from onnxplain.columns import Values, feature_columns, from_column, stack
+from onnxplain.results.origins import Conclusion
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import RowsUsed
 from onnxplain.results.reading import read
-from onnxplain.results.tabular import Tabular, curves_frame, read_result
+from onnxplain.results.tabular import (
+    BAND_COLUMNS,
+    BAND_FIELDS,
+    Tabular,
+    band_columns,
+    curves_frame,
+    read_result,
+)
 from onnxplain.v1 import explanation_service_pb2, partial_dependence_pb2
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_OWN_COLUMNS = ("curve", "group", "output", "value")
+_OWN_COLUMNS = ("curve", "group", "output", "value", *BAND_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,10 +50,13 @@ class PartialDependenceCurve(Tabular):
         Total weight of the rows averaged over; their number if no weights are given.
     output_names : tuple of str
     lower, upper : (n_points, n_outputs)
-        90 % intervals of the values on all rows; (0, n_outputs) but in a partial explanation
-        that comes from some of them.
+        Intervals of each point by itself, with replicates; in a partial explanation that comes from
+        some of the rows, 90 % intervals of the values on all of them; otherwise (0, n_outputs).
     row_weights : (n_points,)
         Weights of the rows nearest to each point; empty for a table read in blocks.
+    standard_errors, simultaneous_lower, simultaneous_upper : (n_points, n_outputs)
+        Standard errors of the values, and ends of the band that holds all values of an output at
+        once; (0, n_outputs) without replicates.
     outside_shares : (n_points,)
         Share of the rows that lie outside the table's support once they are moved to each
         point; empty where the table has too few rows to tell.
@@ -66,6 +77,9 @@ class PartialDependenceCurve(Tabular):
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
     row_weights: npt.NDArray[np.float64]
+    standard_errors: npt.NDArray[np.float64]
+    simultaneous_lower: npt.NDArray[np.float64]
+    simultaneous_upper: npt.NDArray[np.float64]
     outside_shares: npt.NDArray[np.float64]
     outside_share: float
     outside_partner: str
@@ -80,14 +94,12 @@ class PartialDependenceCurve(Tabular):
             cls,
             message,
             grid=tuple(from_column(column) for column in message.grid),
-            values=np.array(message.values).reshape(-1, len(output_names)),
             output_names=output_names,
-            lower=np.array(message.lower).reshape(-1, len(output_names)),
-            upper=np.array(message.upper).reshape(-1, len(output_names)),
             row_weights=np.array(message.row_weights),
             outside_shares=np.array(message.outside_shares),
             outside_share=message.outside_share if message.outside_shares else np.nan,
             message=message,
+            **_by_point(message, len(output_names)),
         )
 
     def to_arrow(self) -> pa.Table:
@@ -96,19 +108,86 @@ class PartialDependenceCurve(Tabular):
         Returns
         -------
         pyarrow.Table
-            A column for each feature, then `group`, `output`, `value`. A feature with
-            one of these names, or "curve", gets " (feature)" after its name.
+            A column for each feature, then `group`, `output`, `value`, `standard_error`, `lower`,
+            `upper`, `simultaneous_lower` and `simultaneous_upper`, which are null without
+            replicates. A feature with one of these names, or "curve", gets " (feature)" after its
+            name.
         """
-        n_points, n_outputs = self.values.shape
-        names = feature_columns(self.features, _OWN_COLUMNS)
-        columns = {
-            name: pa.array(np.repeat(values, n_outputs))
-            for name, values in zip(names, self.grid, strict=True)
-        }
-        columns["group"] = pa.array([self.group] * self.values.size, pa.string())
-        columns["output"] = pa.array(list(self.output_names) * n_points, pa.string())
-        columns["value"] = pa.array(self.values.reshape(-1))
-        return pa.table(columns)
+        return _to_arrow(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupDifference(Tabular):
+    """Curve of a group of rows less that of another one, along one grid.
+
+    Attributes
+    ----------
+    features : tuple of str
+    group, reference_group : str
+        The group, and the one that is subtracted.
+    grid : tuple of (n_points,) arrays, one per feature
+        As of the curves.
+    values : (n_points, n_outputs)
+    output_names : tuple of str
+    standard_errors, lower, upper : (n_points, n_outputs)
+        Of each point by itself.
+    simultaneous_lower, simultaneous_upper : (n_points, n_outputs)
+        Ends of the band that holds the whole difference of an output.
+    message : GroupDifference
+        As the server sent it.
+    """
+
+    features: tuple[str, ...]
+    group: str
+    reference_group: str
+    grid: tuple[Values, ...]
+    values: npt.NDArray[np.float64]
+    output_names: tuple[str, ...]
+    standard_errors: npt.NDArray[np.float64]
+    lower: npt.NDArray[np.float64]
+    upper: npt.NDArray[np.float64]
+    simultaneous_lower: npt.NDArray[np.float64]
+    simultaneous_upper: npt.NDArray[np.float64]
+    message: partial_dependence_pb2.GroupDifference = field(repr=False)
+
+    @classmethod
+    def from_message(
+        cls, message: partial_dependence_pb2.GroupDifference, output_names: tuple[str, ...]
+    ) -> GroupDifference:
+        """Read the message of the contract."""
+        return read(
+            cls,
+            message,
+            grid=tuple(from_column(column) for column in message.grid),
+            output_names=output_names,
+            message=message,
+            **_by_point(message, len(output_names)),
+        )
+
+    def to_arrow(self) -> pa.Table:
+        """Return one row per grid point and output; see `PartialDependenceCurve.to_arrow`."""
+        return _to_arrow(self)
+
+
+def _by_point(message: Any, output_count: int) -> dict[str, npt.NDArray[np.float64]]:
+    """Read numbers of points and outputs."""
+    return {
+        name: np.array(getattr(message, name)).reshape(-1, output_count)
+        for name in ("values", *BAND_FIELDS)
+    }
+
+
+def _to_arrow(curve: PartialDependenceCurve | GroupDifference) -> pa.Table:
+    n_points, n_outputs = curve.values.shape
+    names = feature_columns(curve.features, _OWN_COLUMNS)
+    columns = {
+        name: pa.array(np.repeat(values, n_outputs))
+        for name, values in zip(names, curve.grid, strict=True)
+    }
+    columns["group"] = pa.array([curve.group] * curve.values.size, pa.string())
+    columns["output"] = pa.array(list(curve.output_names) * n_points, pa.string())
+    columns["value"] = pa.array(curve.values.reshape(-1))
+    return pa.table({**columns, **band_columns(curve)})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,6 +200,10 @@ class PartialDependenceResult(Tabular):
         The explained outputs, in the order of every array here.
     curves : tuple of PartialDependenceCurve
         In the order of the request, each by its groups.
+    differences : tuple of GroupDifference
+        Each group less the first one, in the order of the curves; empty without replicates.
+    confidence_level : float
+        Of intervals and bands; 0 without any.
     plots : tuple of Plot
     options : PartialDependenceOptions
         The message with every default filled in.
@@ -128,6 +211,8 @@ class PartialDependenceResult(Tabular):
         The rows of the table that the numbers are computed on.
     message : PartialDependenceResult
         As the server sent it.
+    conclusions : tuple of Conclusion
+        What also holds in the replicates of the rows; empty without these.
 
     Examples
     --------
@@ -138,10 +223,13 @@ class PartialDependenceResult(Tabular):
 
     output_names: tuple[str, ...]
     curves: tuple[PartialDependenceCurve, ...]
+    differences: tuple[GroupDifference, ...]
+    confidence_level: float
     plots: tuple[Plot, ...]
     options: PartialDependenceOptions
     rows: RowsUsed | None
     message: partial_dependence_pb2.PartialDependenceResult = field(repr=False)
+    conclusions: tuple[Conclusion, ...] = ()
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> PartialDependenceResult:
@@ -149,7 +237,8 @@ class PartialDependenceResult(Tabular):
         result = message.partial_dependence
         names = tuple(result.output_names)
         curves = tuple(PartialDependenceCurve.from_message(curve, names) for curve in result.curves)
-        return read_result(cls, message, curves=curves)
+        differences = tuple(GroupDifference.from_message(d, names) for d in result.differences)
+        return read_result(cls, message, curves=curves, differences=differences)
 
     def to_arrow(self) -> pa.Table:
         """Concatenate the rows of all curves.

@@ -129,20 +129,22 @@ class RowsUsed:
         Their total weight; their number where no weights are given.
     seed : int
         Seed of the draw.
+    cluster_count : int
+        Clusters that the used rows belong to; 0 without `cluster_column`.
     """
 
     drawn_row_count: int
     used_row_count: int
     weight: float
     seed: int
+    cluster_count: int = 0
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Explanation) -> RowsUsed | None:
         """Read it from an explanation; None where the result needs no row."""
         if not message.HasField("rows"):
             return None
-        rows = message.rows
-        return cls(rows.drawn_row_count, rows.used_row_count, rows.weight, rows.seed)
+        return read(cls, message.rows)
 
     def __str__(self) -> str:
         """Describe them in words."""
@@ -151,6 +153,8 @@ class RowsUsed:
             parts.append(f"{self.used_row_count:,} of them used")
         if self.weight != self.used_row_count:
             parts.append(f"total weight {self.weight:,.15g}")
+        if self.cluster_count:
+            parts.append(f"{self.cluster_count:,} clusters")
         return f"{', '.join(parts)} (seed {self.seed})"
 
 
@@ -194,6 +198,8 @@ class Receipt:
         Scale of the predictions that were explained, "RESPONSE" or "MARGIN"; empty without a model.
     prediction_comparison : PredictionComparison or None
         The model beside `expected_prediction_columns`; None without these.
+    cluster_column : str
+        Column whose clusters replicates drew; empty where they drew single rows.
     """
 
     model_digest: str
@@ -216,6 +222,7 @@ class Receipt:
     remote_model: RemoteModelReceipt | None = None
     scale: str = ""
     prediction_comparison: PredictionComparison | None = None
+    cluster_column: str = ""
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Receipt) -> Receipt:

@@ -6,12 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+import numpy as np
 import pyarrow as pa
 from google.protobuf.message import Message
 
 from onnxplain.columns import feature_columns, stack
 from onnxplain.display.tables import to_html
 from onnxplain.results.canonical_json import to_json
+from onnxplain.results.origins import Conclusion
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ClassPairing, RowsUsed
 from onnxplain.results.reading import read
@@ -20,10 +22,16 @@ from onnxplain.v1.explanation_service_pb2 import Explanation
 if TYPE_CHECKING:
     import pandas as pd
 
+BAND_COLUMNS = ("standard_error", "lower", "upper", "simultaneous_lower", "simultaneous_upper")
+"""Columns of tables; null without intervals."""
+BAND_FIELDS = ("standard_errors", *BAND_COLUMNS[1:])
+"""Attributes of curves: (n_points, n_outputs), or (0, n_outputs) without intervals."""
+
 _Result = TypeVar("_Result")
 
 _OPTIONAL = (
     "standard_error", "lower", "upper", "bias", "p_value", "numerator_error",
+    "simultaneous_lower", "simultaneous_upper",
     "feature_1", "feature_2", "feature_3", "group_1", "group_2",
 )  # fmt: skip
 """Columns that are empty unless rows were resampled, permuted or interpolated; of features that act
@@ -119,6 +127,16 @@ class OfFeatures(Protocol):
         """Return rows with a column for each of the features."""
 
 
+def band_columns(curve: Any) -> dict[str, pa.Array]:
+    """Return the bands of a curve, one number per point and output."""
+    columns = {}
+    for name, field in zip(BAND_COLUMNS, BAND_FIELDS, strict=True):
+        numbers = getattr(curve, field)
+        found = numbers.reshape(-1) if numbers.size else np.full(curve.values.size, np.nan)
+        columns[name] = pa.array(found, pa.float64(), mask=np.isnan(found) & (not numbers.size))
+    return columns
+
+
 def curves_frame(curves: Sequence[OfFeatures], own: Sequence[str]) -> pd.DataFrame:
     """Put the rows of curves under each other, in columns that all of them have.
 
@@ -163,6 +181,8 @@ def read_result(kind: type[_Result], explanation: Explanation, /, **others: Any)
         "rows": RowsUsed.from_message(explanation),
         "message": message,
     }
+    if explanation.conclusions:
+        others["conclusions"] = Conclusion.from_messages(explanation)
     if explanation.class_pairings:
         others["class_pairings"] = ClassPairing.from_messages(explanation)
     return read(kind, message, **others)

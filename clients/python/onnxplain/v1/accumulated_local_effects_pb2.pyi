@@ -35,7 +35,7 @@ class AccumulatedLocalEffectsResult(_message.Message):
     def __init__(self, output_names: _Optional[_Iterable[str]] = ..., curves: _Optional[_Iterable[_Union[AccumulatedLocalEffect, _Mapping]]] = ..., confidence_level: _Optional[float] = ...) -> None: ...
 
 class AccumulatedLocalEffect(_message.Message):
-    __slots__ = ("features", "group", "grid", "values", "mean_predictions", "weight", "missing_weight", "bin_weights", "standard_errors", "lower", "upper", "row_weights")
+    __slots__ = ("features", "group", "grid", "values", "mean_predictions", "weight", "missing_weight", "bin_weights", "standard_errors", "lower", "upper", "row_weights", "simultaneous_lower", "simultaneous_upper")
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     GRID_FIELD_NUMBER: _ClassVar[int]
@@ -48,6 +48,8 @@ class AccumulatedLocalEffect(_message.Message):
     LOWER_FIELD_NUMBER: _ClassVar[int]
     UPPER_FIELD_NUMBER: _ClassVar[int]
     ROW_WEIGHTS_FIELD_NUMBER: _ClassVar[int]
+    SIMULTANEOUS_LOWER_FIELD_NUMBER: _ClassVar[int]
+    SIMULTANEOUS_UPPER_FIELD_NUMBER: _ClassVar[int]
     features: _containers.RepeatedScalarFieldContainer[str]
     group: str
     grid: _containers.RepeatedCompositeFieldContainer[_table_pb2.Column]
@@ -60,4 +62,6 @@ class AccumulatedLocalEffect(_message.Message):
     lower: _containers.RepeatedScalarFieldContainer[float]
     upper: _containers.RepeatedScalarFieldContainer[float]
     row_weights: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, features: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., grid: _Optional[_Iterable[_Union[_table_pb2.Column, _Mapping]]] = ..., values: _Optional[_Iterable[float]] = ..., mean_predictions: _Optional[_Iterable[float]] = ..., weight: _Optional[float] = ..., missing_weight: _Optional[float] = ..., bin_weights: _Optional[_Iterable[float]] = ..., standard_errors: _Optional[_Iterable[float]] = ..., lower: _Optional[_Iterable[float]] = ..., upper: _Optional[_Iterable[float]] = ..., row_weights: _Optional[_Iterable[float]] = ...) -> None: ...
+    simultaneous_lower: _containers.RepeatedScalarFieldContainer[float]
+    simultaneous_upper: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., grid: _Optional[_Iterable[_Union[_table_pb2.Column, _Mapping]]] = ..., values: _Optional[_Iterable[float]] = ..., mean_predictions: _Optional[_Iterable[float]] = ..., weight: _Optional[float] = ..., missing_weight: _Optional[float] = ..., bin_weights: _Optional[_Iterable[float]] = ..., standard_errors: _Optional[_Iterable[float]] = ..., lower: _Optional[_Iterable[float]] = ..., upper: _Optional[_Iterable[float]] = ..., row_weights: _Optional[_Iterable[float]] = ..., simultaneous_lower: _Optional[_Iterable[float]] = ..., simultaneous_upper: _Optional[_Iterable[float]] = ...) -> None: ...

@@ -29,7 +29,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ExplainRequest(_message.Message):
-    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "engine", "row_count", "seed", "methods", "plots", "allow_inconsistent_model", "class_labels", "prediction", "model_name", "outputs", "budget_seconds", "budget_predicted_row_count", "partial", "result_uri", "input_columns", "target_columns", "expected_prediction_columns")
+    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "engine", "row_count", "seed", "methods", "plots", "allow_inconsistent_model", "class_labels", "prediction", "model_name", "outputs", "budget_seconds", "budget_predicted_row_count", "partial", "result_uri", "input_columns", "target_columns", "expected_prediction_columns", "cluster_column")
     class Engine(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         ENGINE_UNSPECIFIED: _ClassVar[ExplainRequest.Engine]
@@ -64,6 +64,7 @@ class ExplainRequest(_message.Message):
     INPUT_COLUMNS_FIELD_NUMBER: _ClassVar[int]
     TARGET_COLUMNS_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_PREDICTION_COLUMNS_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_COLUMN_FIELD_NUMBER: _ClassVar[int]
     model: _model_pb2.Model
     table: _table_pb2.Table
     feature_columns: _containers.RepeatedScalarFieldContainer[str]
@@ -88,7 +89,8 @@ class ExplainRequest(_message.Message):
     input_columns: _containers.RepeatedCompositeFieldContainer[InputColumns]
     target_columns: _containers.RepeatedScalarFieldContainer[str]
     expected_prediction_columns: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ..., allow_inconsistent_model: bool = ..., class_labels: _Optional[_Iterable[str]] = ..., prediction: _Optional[_Iterable[str]] = ..., model_name: _Optional[str] = ..., outputs: _Optional[_Iterable[str]] = ..., budget_seconds: _Optional[float] = ..., budget_predicted_row_count: _Optional[float] = ..., partial: bool = ..., result_uri: _Optional[str] = ..., input_columns: _Optional[_Iterable[_Union[InputColumns, _Mapping]]] = ..., target_columns: _Optional[_Iterable[str]] = ..., expected_prediction_columns: _Optional[_Iterable[str]] = ...) -> None: ...
+    cluster_column: str
+    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ..., allow_inconsistent_model: bool = ..., class_labels: _Optional[_Iterable[str]] = ..., prediction: _Optional[_Iterable[str]] = ..., model_name: _Optional[str] = ..., outputs: _Optional[_Iterable[str]] = ..., budget_seconds: _Optional[float] = ..., budget_predicted_row_count: _Optional[float] = ..., partial: bool = ..., result_uri: _Optional[str] = ..., input_columns: _Optional[_Iterable[_Union[InputColumns, _Mapping]]] = ..., target_columns: _Optional[_Iterable[str]] = ..., expected_prediction_columns: _Optional[_Iterable[str]] = ..., cluster_column: _Optional[str] = ...) -> None: ...
 
 class MethodOptions(_message.Message):
     __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "attributions", "accumulated_local_effects")
@@ -143,7 +145,7 @@ class KeyFigure(_message.Message):
     def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ..., unit: _Optional[str] = ..., comparison: _Optional[str] = ...) -> None: ...
 
 class Explanation(_message.Message):
-    __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "attributions", "accumulated_local_effects", "plots", "options", "rows", "class_pairings")
+    __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "attributions", "accumulated_local_effects", "plots", "options", "rows", "class_pairings", "conclusions")
     INTERACTIONS_FIELD_NUMBER: _ClassVar[int]
     PARTIAL_DEPENDENCE_FIELD_NUMBER: _ClassVar[int]
     INDIVIDUAL_CONDITIONAL_EXPECTATION_FIELD_NUMBER: _ClassVar[int]
@@ -158,6 +160,7 @@ class Explanation(_message.Message):
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
     CLASS_PAIRINGS_FIELD_NUMBER: _ClassVar[int]
+    CONCLUSIONS_FIELD_NUMBER: _ClassVar[int]
     interactions: _interactions_pb2.InteractionsResult
     partial_dependence: _partial_dependence_pb2.PartialDependenceResult
     individual_conditional_expectation: _individual_conditional_expectation_pb2.IndividualConditionalExpectationResult
@@ -172,7 +175,42 @@ class Explanation(_message.Message):
     options: MethodOptions
     rows: RowsUsed
     class_pairings: _containers.RepeatedCompositeFieldContainer[ClassPairing]
-    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsResult, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceResult, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationResult, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceResult, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossResult, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsResult, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmResult, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmResult, _Mapping]] = ..., attributions: _Optional[_Union[_attributions_pb2.AttributionsResult, _Mapping]] = ..., accumulated_local_effects: _Optional[_Union[_accumulated_local_effects_pb2.AccumulatedLocalEffectsResult, _Mapping]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ..., options: _Optional[_Union[MethodOptions, _Mapping]] = ..., rows: _Optional[_Union[RowsUsed, _Mapping]] = ..., class_pairings: _Optional[_Iterable[_Union[ClassPairing, _Mapping]]] = ...) -> None: ...
+    conclusions: _containers.RepeatedCompositeFieldContainer[Conclusion]
+    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsResult, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceResult, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationResult, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceResult, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossResult, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsResult, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmResult, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmResult, _Mapping]] = ..., attributions: _Optional[_Union[_attributions_pb2.AttributionsResult, _Mapping]] = ..., accumulated_local_effects: _Optional[_Union[_accumulated_local_effects_pb2.AccumulatedLocalEffectsResult, _Mapping]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ..., options: _Optional[_Union[MethodOptions, _Mapping]] = ..., rows: _Optional[_Union[RowsUsed, _Mapping]] = ..., class_pairings: _Optional[_Iterable[_Union[ClassPairing, _Mapping]]] = ..., conclusions: _Optional[_Iterable[_Union[Conclusion, _Mapping]]] = ...) -> None: ...
+
+class Conclusion(_message.Message):
+    __slots__ = ("kind", "features", "output_name", "group", "rank", "rank_lower", "rank_upper", "sign", "replicate_share", "is_stable")
+    class Kind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        KIND_UNSPECIFIED: _ClassVar[Conclusion.Kind]
+        RANK: _ClassVar[Conclusion.Kind]
+        STRONGEST_PAIR: _ClassVar[Conclusion.Kind]
+        SLOPE: _ClassVar[Conclusion.Kind]
+    KIND_UNSPECIFIED: Conclusion.Kind
+    RANK: Conclusion.Kind
+    STRONGEST_PAIR: Conclusion.Kind
+    SLOPE: Conclusion.Kind
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    FEATURES_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_NAME_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    RANK_FIELD_NUMBER: _ClassVar[int]
+    RANK_LOWER_FIELD_NUMBER: _ClassVar[int]
+    RANK_UPPER_FIELD_NUMBER: _ClassVar[int]
+    SIGN_FIELD_NUMBER: _ClassVar[int]
+    REPLICATE_SHARE_FIELD_NUMBER: _ClassVar[int]
+    IS_STABLE_FIELD_NUMBER: _ClassVar[int]
+    kind: Conclusion.Kind
+    features: _containers.RepeatedScalarFieldContainer[str]
+    output_name: str
+    group: str
+    rank: int
+    rank_lower: int
+    rank_upper: int
+    sign: int
+    replicate_share: float
+    is_stable: bool
+    def __init__(self, kind: _Optional[_Union[Conclusion.Kind, str]] = ..., features: _Optional[_Iterable[str]] = ..., output_name: _Optional[str] = ..., group: _Optional[str] = ..., rank: _Optional[int] = ..., rank_lower: _Optional[int] = ..., rank_upper: _Optional[int] = ..., sign: _Optional[int] = ..., replicate_share: _Optional[float] = ..., is_stable: bool = ...) -> None: ...
 
 class ClassPairing(_message.Message):
     __slots__ = ("label", "output_name")
@@ -183,19 +221,21 @@ class ClassPairing(_message.Message):
     def __init__(self, label: _Optional[str] = ..., output_name: _Optional[str] = ...) -> None: ...
 
 class RowsUsed(_message.Message):
-    __slots__ = ("drawn_row_count", "used_row_count", "weight", "seed")
+    __slots__ = ("drawn_row_count", "used_row_count", "weight", "seed", "cluster_count")
     DRAWN_ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
     USED_ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
     WEIGHT_FIELD_NUMBER: _ClassVar[int]
     SEED_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_COUNT_FIELD_NUMBER: _ClassVar[int]
     drawn_row_count: int
     used_row_count: int
     weight: float
     seed: int
-    def __init__(self, drawn_row_count: _Optional[int] = ..., used_row_count: _Optional[int] = ..., weight: _Optional[float] = ..., seed: _Optional[int] = ...) -> None: ...
+    cluster_count: int
+    def __init__(self, drawn_row_count: _Optional[int] = ..., used_row_count: _Optional[int] = ..., weight: _Optional[float] = ..., seed: _Optional[int] = ..., cluster_count: _Optional[int] = ...) -> None: ...
 
 class Receipt(_message.Message):
-    __slots__ = ("model_digest", "table_digest", "seed", "row_count", "predicted_row_count", "cache_hit_count", "cache_miss_count", "engine", "engine_reason", "server_version", "library_versions", "elapsed", "prediction", "overview_methods", "model_name", "size_dependent_operators", "sources", "remote_model", "scale", "prediction_comparison")
+    __slots__ = ("model_digest", "table_digest", "seed", "row_count", "predicted_row_count", "cache_hit_count", "cache_miss_count", "engine", "engine_reason", "server_version", "library_versions", "elapsed", "prediction", "overview_methods", "model_name", "size_dependent_operators", "sources", "remote_model", "scale", "prediction_comparison", "cluster_column")
     class LibraryVersionsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -223,6 +263,7 @@ class Receipt(_message.Message):
     REMOTE_MODEL_FIELD_NUMBER: _ClassVar[int]
     SCALE_FIELD_NUMBER: _ClassVar[int]
     PREDICTION_COMPARISON_FIELD_NUMBER: _ClassVar[int]
+    CLUSTER_COLUMN_FIELD_NUMBER: _ClassVar[int]
     model_digest: str
     table_digest: str
     seed: int
@@ -243,7 +284,8 @@ class Receipt(_message.Message):
     remote_model: RemoteModelReceipt
     scale: _model_pb2.ModelDescription.Scale
     prediction_comparison: _prediction_comparison_pb2.PredictionComparison
-    def __init__(self, model_digest: _Optional[str] = ..., table_digest: _Optional[str] = ..., seed: _Optional[int] = ..., row_count: _Optional[int] = ..., predicted_row_count: _Optional[float] = ..., cache_hit_count: _Optional[int] = ..., cache_miss_count: _Optional[int] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., engine_reason: _Optional[str] = ..., server_version: _Optional[str] = ..., library_versions: _Optional[_Mapping[str, str]] = ..., elapsed: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., prediction: _Optional[_Iterable[str]] = ..., overview_methods: _Optional[_Iterable[_Union[OverviewMethod, _Mapping]]] = ..., model_name: _Optional[str] = ..., size_dependent_operators: _Optional[_Iterable[str]] = ..., sources: _Optional[_Iterable[_Union[Source, _Mapping]]] = ..., remote_model: _Optional[_Union[RemoteModelReceipt, _Mapping]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., prediction_comparison: _Optional[_Union[_prediction_comparison_pb2.PredictionComparison, _Mapping]] = ...) -> None: ...
+    cluster_column: str
+    def __init__(self, model_digest: _Optional[str] = ..., table_digest: _Optional[str] = ..., seed: _Optional[int] = ..., row_count: _Optional[int] = ..., predicted_row_count: _Optional[float] = ..., cache_hit_count: _Optional[int] = ..., cache_miss_count: _Optional[int] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., engine_reason: _Optional[str] = ..., server_version: _Optional[str] = ..., library_versions: _Optional[_Mapping[str, str]] = ..., elapsed: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., prediction: _Optional[_Iterable[str]] = ..., overview_methods: _Optional[_Iterable[_Union[OverviewMethod, _Mapping]]] = ..., model_name: _Optional[str] = ..., size_dependent_operators: _Optional[_Iterable[str]] = ..., sources: _Optional[_Iterable[_Union[Source, _Mapping]]] = ..., remote_model: _Optional[_Union[RemoteModelReceipt, _Mapping]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., prediction_comparison: _Optional[_Union[_prediction_comparison_pb2.PredictionComparison, _Mapping]] = ..., cluster_column: _Optional[str] = ...) -> None: ...
 
 class RemoteModelReceipt(_message.Message):
     __slots__ = ("uri", "protocol", "name", "version", "identity", "probe_digest", "platform")

@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from onnxplain.v1 import table_pb2 as onnxplain_dot_v1_dot_table__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%onnxplain/v1/partial_dependence.proto\x12\x0connxplain.v1\x1a\x18onnxplain/v1/table.proto\"\xff\x03\n\x18PartialDependenceOptions\x12,\n\x08\x66\x65\x61tures\x18\x01 \x03(\x0b\x32\x1a.onnxplain.v1.FeatureGroup\x12\x16\n\tgrid_size\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x41\n\x08strategy\x18\x03 \x01(\x0e\x32/.onnxplain.v1.PartialDependenceOptions.Strategy\x12\x17\n\ntrim_lower\x18\x04 \x01(\x01H\x01\x88\x01\x01\x12\x17\n\ntrim_upper\x18\x05 \x01(\x01H\x02\x88\x01\x01\x12!\n\x05grids\x18\x06 \x03(\x0b\x32\x12.onnxplain.v1.Grid\x12\x14\n\x0cgroup_column\x18\x07 \x01(\t\x12\x18\n\x0bgroup_count\x18\x08 \x01(\x05H\x03\x88\x01\x01\x12\x17\n\x0finclude_missing\x18\t \x01(\x08\x12\x1e\n\x11max_outside_share\x18\x0f \x01(\x01H\x04\x88\x01\x01\"J\n\x08Strategy\x12\x18\n\x14STRATEGY_UNSPECIFIED\x10\x00\x12\x0b\n\x07UNIFORM\x10\x01\x12\x0c\n\x08QUANTILE\x10\x02\x12\t\n\x05STEPS\x10\x03\x42\x0c\n\n_grid_sizeB\r\n\x0b_trim_lowerB\r\n\x0b_trim_upperB\x0e\n\x0c_group_countB\x14\n\x12_max_outside_share\"\x1d\n\x0c\x46\x65\x61tureGroup\x12\r\n\x05names\x18\x01 \x03(\t\"-\n\x04Grid\x12%\n\x07\x63olumns\x18\x01 \x03(\x0b\x32\x14.onnxplain.v1.Column\"e\n\x17PartialDependenceResult\x12\x14\n\x0coutput_names\x18\x01 \x03(\t\x12\x34\n\x06\x63urves\x18\x02 \x03(\x0b\x32$.onnxplain.v1.PartialDependenceCurve\"\x8f\x02\n\x16PartialDependenceCurve\x12\x10\n\x08\x66\x65\x61tures\x18\x01 \x03(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\"\n\x04grid\x18\x03 \x03(\x0b\x32\x14.onnxplain.v1.Column\x12\x0e\n\x06values\x18\x04 \x03(\x01\x12\x0e\n\x06weight\x18\x05 \x01(\x01\x12\r\n\x05lower\x18\x06 \x03(\x01\x12\r\n\x05upper\x18\x07 \x03(\x01\x12\x13\n\x0brow_weights\x18\x08 \x03(\x01\x12\x16\n\x0eoutside_shares\x18\x0f \x03(\x01\x12\x1a\n\routside_share\x18\x10 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\x0foutside_partner\x18\x11 \x01(\tB\x10\n\x0e_outside_shareb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%onnxplain/v1/partial_dependence.proto\x12\x0connxplain.v1\x1a\x18onnxplain/v1/table.proto\"\xdf\x04\n\x18PartialDependenceOptions\x12,\n\x08\x66\x65\x61tures\x18\x01 \x03(\x0b\x32\x1a.onnxplain.v1.FeatureGroup\x12\x16\n\tgrid_size\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12\x41\n\x08strategy\x18\x03 \x01(\x0e\x32/.onnxplain.v1.PartialDependenceOptions.Strategy\x12\x17\n\ntrim_lower\x18\x04 \x01(\x01H\x01\x88\x01\x01\x12\x17\n\ntrim_upper\x18\x05 \x01(\x01H\x02\x88\x01\x01\x12!\n\x05grids\x18\x06 \x03(\x0b\x32\x12.onnxplain.v1.Grid\x12\x14\n\x0cgroup_column\x18\x07 \x01(\t\x12\x18\n\x0bgroup_count\x18\x08 \x01(\x05H\x03\x88\x01\x01\x12\x17\n\x0finclude_missing\x18\t \x01(\x08\x12\x1e\n\x11max_outside_share\x18\x0f \x01(\x01H\x04\x88\x01\x01\x12\x19\n\x0crepeat_count\x18\x14 \x01(\x05H\x05\x88\x01\x01\x12\x1d\n\x10\x63onfidence_level\x18\x15 \x01(\x01H\x06\x88\x01\x01\"J\n\x08Strategy\x12\x18\n\x14STRATEGY_UNSPECIFIED\x10\x00\x12\x0b\n\x07UNIFORM\x10\x01\x12\x0c\n\x08QUANTILE\x10\x02\x12\t\n\x05STEPS\x10\x03\x42\x0c\n\n_grid_sizeB\r\n\x0b_trim_lowerB\r\n\x0b_trim_upperB\x0e\n\x0c_group_countB\x14\n\x12_max_outside_shareB\x0f\n\r_repeat_countB\x13\n\x11_confidence_level\"\x1d\n\x0c\x46\x65\x61tureGroup\x12\r\n\x05names\x18\x01 \x03(\t\"-\n\x04Grid\x12%\n\x07\x63olumns\x18\x01 \x03(\x0b\x32\x14.onnxplain.v1.Column\"\xb3\x01\n\x17PartialDependenceResult\x12\x14\n\x0coutput_names\x18\x01 \x03(\t\x12\x34\n\x06\x63urves\x18\x02 \x03(\x0b\x32$.onnxplain.v1.PartialDependenceCurve\x12\x18\n\x10\x63onfidence_level\x18\x14 \x01(\x01\x12\x32\n\x0b\x64ifferences\x18\x15 \x03(\x0b\x32\x1d.onnxplain.v1.GroupDifference\"\xe0\x02\n\x16PartialDependenceCurve\x12\x10\n\x08\x66\x65\x61tures\x18\x01 \x03(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\"\n\x04grid\x18\x03 \x03(\x0b\x32\x14.onnxplain.v1.Column\x12\x0e\n\x06values\x18\x04 \x03(\x01\x12\x0e\n\x06weight\x18\x05 \x01(\x01\x12\r\n\x05lower\x18\x06 \x03(\x01\x12\r\n\x05upper\x18\x07 \x03(\x01\x12\x13\n\x0brow_weights\x18\x08 \x03(\x01\x12\x16\n\x0eoutside_shares\x18\x0f \x03(\x01\x12\x1a\n\routside_share\x18\x10 \x01(\x01H\x00\x88\x01\x01\x12\x17\n\x0foutside_partner\x18\x11 \x01(\t\x12\x17\n\x0fstandard_errors\x18\x14 \x03(\x01\x12\x1a\n\x12simultaneous_lower\x18\x15 \x03(\x01\x12\x1a\n\x12simultaneous_upper\x18\x16 \x03(\x01\x42\x10\n\x0e_outside_share\"\xee\x01\n\x0fGroupDifference\x12\x10\n\x08\x66\x65\x61tures\x18\x01 \x03(\t\x12\r\n\x05group\x18\x02 \x01(\t\x12\x17\n\x0freference_group\x18\x03 \x01(\t\x12\"\n\x04grid\x18\x04 \x03(\x0b\x32\x14.onnxplain.v1.Column\x12\x0e\n\x06values\x18\x05 \x03(\x01\x12\x17\n\x0fstandard_errors\x18\x06 \x03(\x01\x12\r\n\x05lower\x18\x07 \x03(\x01\x12\r\n\x05upper\x18\x08 \x03(\x01\x12\x1a\n\x12simultaneous_lower\x18\t \x03(\x01\x12\x1a\n\x12simultaneous_upper\x18\n \x03(\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,15 +33,17 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'onnxplain.v1.partial_depend
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_PARTIALDEPENDENCEOPTIONS']._serialized_start=82
-  _globals['_PARTIALDEPENDENCEOPTIONS']._serialized_end=593
-  _globals['_PARTIALDEPENDENCEOPTIONS_STRATEGY']._serialized_start=437
-  _globals['_PARTIALDEPENDENCEOPTIONS_STRATEGY']._serialized_end=511
-  _globals['_FEATUREGROUP']._serialized_start=595
-  _globals['_FEATUREGROUP']._serialized_end=624
-  _globals['_GRID']._serialized_start=626
-  _globals['_GRID']._serialized_end=671
-  _globals['_PARTIALDEPENDENCERESULT']._serialized_start=673
-  _globals['_PARTIALDEPENDENCERESULT']._serialized_end=774
-  _globals['_PARTIALDEPENDENCECURVE']._serialized_start=777
-  _globals['_PARTIALDEPENDENCECURVE']._serialized_end=1048
+  _globals['_PARTIALDEPENDENCEOPTIONS']._serialized_end=689
+  _globals['_PARTIALDEPENDENCEOPTIONS_STRATEGY']._serialized_start=495
+  _globals['_PARTIALDEPENDENCEOPTIONS_STRATEGY']._serialized_end=569
+  _globals['_FEATUREGROUP']._serialized_start=691
+  _globals['_FEATUREGROUP']._serialized_end=720
+  _globals['_GRID']._serialized_start=722
+  _globals['_GRID']._serialized_end=767
+  _globals['_PARTIALDEPENDENCERESULT']._serialized_start=770
+  _globals['_PARTIALDEPENDENCERESULT']._serialized_end=949
+  _globals['_PARTIALDEPENDENCECURVE']._serialized_start=952
+  _globals['_PARTIALDEPENDENCECURVE']._serialized_end=1304
+  _globals['_GROUPDIFFERENCE']._serialized_start=1307
+  _globals['_GROUPDIFFERENCE']._serialized_end=1545
 # @@protoc_insertion_point(module_scope)

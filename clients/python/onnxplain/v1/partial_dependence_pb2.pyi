@@ -9,7 +9,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PartialDependenceOptions(_message.Message):
-    __slots__ = ("features", "grid_size", "strategy", "trim_lower", "trim_upper", "grids", "group_column", "group_count", "include_missing", "max_outside_share")
+    __slots__ = ("features", "grid_size", "strategy", "trim_lower", "trim_upper", "grids", "group_column", "group_count", "include_missing", "max_outside_share", "repeat_count", "confidence_level")
     class Strategy(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         STRATEGY_UNSPECIFIED: _ClassVar[PartialDependenceOptions.Strategy]
@@ -30,6 +30,8 @@ class PartialDependenceOptions(_message.Message):
     GROUP_COUNT_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_MISSING_FIELD_NUMBER: _ClassVar[int]
     MAX_OUTSIDE_SHARE_FIELD_NUMBER: _ClassVar[int]
+    REPEAT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_LEVEL_FIELD_NUMBER: _ClassVar[int]
     features: _containers.RepeatedCompositeFieldContainer[FeatureGroup]
     grid_size: int
     strategy: PartialDependenceOptions.Strategy
@@ -40,7 +42,9 @@ class PartialDependenceOptions(_message.Message):
     group_count: int
     include_missing: bool
     max_outside_share: float
-    def __init__(self, features: _Optional[_Iterable[_Union[FeatureGroup, _Mapping]]] = ..., grid_size: _Optional[int] = ..., strategy: _Optional[_Union[PartialDependenceOptions.Strategy, str]] = ..., trim_lower: _Optional[float] = ..., trim_upper: _Optional[float] = ..., grids: _Optional[_Iterable[_Union[Grid, _Mapping]]] = ..., group_column: _Optional[str] = ..., group_count: _Optional[int] = ..., include_missing: bool = ..., max_outside_share: _Optional[float] = ...) -> None: ...
+    repeat_count: int
+    confidence_level: float
+    def __init__(self, features: _Optional[_Iterable[_Union[FeatureGroup, _Mapping]]] = ..., grid_size: _Optional[int] = ..., strategy: _Optional[_Union[PartialDependenceOptions.Strategy, str]] = ..., trim_lower: _Optional[float] = ..., trim_upper: _Optional[float] = ..., grids: _Optional[_Iterable[_Union[Grid, _Mapping]]] = ..., group_column: _Optional[str] = ..., group_count: _Optional[int] = ..., include_missing: bool = ..., max_outside_share: _Optional[float] = ..., repeat_count: _Optional[int] = ..., confidence_level: _Optional[float] = ...) -> None: ...
 
 class FeatureGroup(_message.Message):
     __slots__ = ("names",)
@@ -55,15 +59,19 @@ class Grid(_message.Message):
     def __init__(self, columns: _Optional[_Iterable[_Union[_table_pb2.Column, _Mapping]]] = ...) -> None: ...
 
 class PartialDependenceResult(_message.Message):
-    __slots__ = ("output_names", "curves")
+    __slots__ = ("output_names", "curves", "confidence_level", "differences")
     OUTPUT_NAMES_FIELD_NUMBER: _ClassVar[int]
     CURVES_FIELD_NUMBER: _ClassVar[int]
+    CONFIDENCE_LEVEL_FIELD_NUMBER: _ClassVar[int]
+    DIFFERENCES_FIELD_NUMBER: _ClassVar[int]
     output_names: _containers.RepeatedScalarFieldContainer[str]
     curves: _containers.RepeatedCompositeFieldContainer[PartialDependenceCurve]
-    def __init__(self, output_names: _Optional[_Iterable[str]] = ..., curves: _Optional[_Iterable[_Union[PartialDependenceCurve, _Mapping]]] = ...) -> None: ...
+    confidence_level: float
+    differences: _containers.RepeatedCompositeFieldContainer[GroupDifference]
+    def __init__(self, output_names: _Optional[_Iterable[str]] = ..., curves: _Optional[_Iterable[_Union[PartialDependenceCurve, _Mapping]]] = ..., confidence_level: _Optional[float] = ..., differences: _Optional[_Iterable[_Union[GroupDifference, _Mapping]]] = ...) -> None: ...
 
 class PartialDependenceCurve(_message.Message):
-    __slots__ = ("features", "group", "grid", "values", "weight", "lower", "upper", "row_weights", "outside_shares", "outside_share", "outside_partner")
+    __slots__ = ("features", "group", "grid", "values", "weight", "lower", "upper", "row_weights", "outside_shares", "outside_share", "outside_partner", "standard_errors", "simultaneous_lower", "simultaneous_upper")
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     GRID_FIELD_NUMBER: _ClassVar[int]
@@ -75,6 +83,9 @@ class PartialDependenceCurve(_message.Message):
     OUTSIDE_SHARES_FIELD_NUMBER: _ClassVar[int]
     OUTSIDE_SHARE_FIELD_NUMBER: _ClassVar[int]
     OUTSIDE_PARTNER_FIELD_NUMBER: _ClassVar[int]
+    STANDARD_ERRORS_FIELD_NUMBER: _ClassVar[int]
+    SIMULTANEOUS_LOWER_FIELD_NUMBER: _ClassVar[int]
+    SIMULTANEOUS_UPPER_FIELD_NUMBER: _ClassVar[int]
     features: _containers.RepeatedScalarFieldContainer[str]
     group: str
     grid: _containers.RepeatedCompositeFieldContainer[_table_pb2.Column]
@@ -86,4 +97,31 @@ class PartialDependenceCurve(_message.Message):
     outside_shares: _containers.RepeatedScalarFieldContainer[float]
     outside_share: float
     outside_partner: str
-    def __init__(self, features: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., grid: _Optional[_Iterable[_Union[_table_pb2.Column, _Mapping]]] = ..., values: _Optional[_Iterable[float]] = ..., weight: _Optional[float] = ..., lower: _Optional[_Iterable[float]] = ..., upper: _Optional[_Iterable[float]] = ..., row_weights: _Optional[_Iterable[float]] = ..., outside_shares: _Optional[_Iterable[float]] = ..., outside_share: _Optional[float] = ..., outside_partner: _Optional[str] = ...) -> None: ...
+    standard_errors: _containers.RepeatedScalarFieldContainer[float]
+    simultaneous_lower: _containers.RepeatedScalarFieldContainer[float]
+    simultaneous_upper: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., grid: _Optional[_Iterable[_Union[_table_pb2.Column, _Mapping]]] = ..., values: _Optional[_Iterable[float]] = ..., weight: _Optional[float] = ..., lower: _Optional[_Iterable[float]] = ..., upper: _Optional[_Iterable[float]] = ..., row_weights: _Optional[_Iterable[float]] = ..., outside_shares: _Optional[_Iterable[float]] = ..., outside_share: _Optional[float] = ..., outside_partner: _Optional[str] = ..., standard_errors: _Optional[_Iterable[float]] = ..., simultaneous_lower: _Optional[_Iterable[float]] = ..., simultaneous_upper: _Optional[_Iterable[float]] = ...) -> None: ...
+
+class GroupDifference(_message.Message):
+    __slots__ = ("features", "group", "reference_group", "grid", "values", "standard_errors", "lower", "upper", "simultaneous_lower", "simultaneous_upper")
+    FEATURES_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    REFERENCE_GROUP_FIELD_NUMBER: _ClassVar[int]
+    GRID_FIELD_NUMBER: _ClassVar[int]
+    VALUES_FIELD_NUMBER: _ClassVar[int]
+    STANDARD_ERRORS_FIELD_NUMBER: _ClassVar[int]
+    LOWER_FIELD_NUMBER: _ClassVar[int]
+    UPPER_FIELD_NUMBER: _ClassVar[int]
+    SIMULTANEOUS_LOWER_FIELD_NUMBER: _ClassVar[int]
+    SIMULTANEOUS_UPPER_FIELD_NUMBER: _ClassVar[int]
+    features: _containers.RepeatedScalarFieldContainer[str]
+    group: str
+    reference_group: str
+    grid: _containers.RepeatedCompositeFieldContainer[_table_pb2.Column]
+    values: _containers.RepeatedScalarFieldContainer[float]
+    standard_errors: _containers.RepeatedScalarFieldContainer[float]
+    lower: _containers.RepeatedScalarFieldContainer[float]
+    upper: _containers.RepeatedScalarFieldContainer[float]
+    simultaneous_lower: _containers.RepeatedScalarFieldContainer[float]
+    simultaneous_upper: _containers.RepeatedScalarFieldContainer[float]
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., reference_group: _Optional[str] = ..., grid: _Optional[_Iterable[_Union[_table_pb2.Column, _Mapping]]] = ..., values: _Optional[_Iterable[float]] = ..., standard_errors: _Optional[_Iterable[float]] = ..., lower: _Optional[_Iterable[float]] = ..., upper: _Optional[_Iterable[float]] = ..., simultaneous_lower: _Optional[_Iterable[float]] = ..., simultaneous_upper: _Optional[_Iterable[float]] = ...) -> None: ...

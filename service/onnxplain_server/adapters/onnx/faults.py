@@ -65,7 +65,10 @@ def prediction_failed(fault: Exception) -> ExplainError:
 def refuse_for_memory(fault: Exception) -> None:
     """Raise OUT_OF_MEMORY if that is the meaning of a foreign error."""
     if isinstance(fault, MemoryError) or _MEMORY.search(str(fault)[:_READ_LENGTH]):
-        message = "The model needs more memory than this server allows for one request."
+        message = (
+            "The model needs more memory than this server allows for one request (setting "
+            "worker_bytes)."
+        )
         raise ExplainError(Reason.OUT_OF_MEMORY, message) from None
 
 

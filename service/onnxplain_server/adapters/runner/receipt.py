@@ -31,6 +31,7 @@ def receipt(
         elapsed=timedelta(seconds=time.monotonic() - start),
         prediction=message.prediction,
         model_name=message.model_name,
+        cluster_column=message.cluster_column,
     )
 
 

@@ -104,7 +104,10 @@ class _RequestLoop:
                 raise UnableError from None
             raise ExplainError(Reason.INTERNAL, _place(fault)) from None
         except _OUT_OF_MEMORY:
-            message = "The request needs more memory than this server allows for one request."
+            message = (
+                "The request needs more memory than this server allows for one request (setting "
+                "worker_bytes)."
+            )
             raise ExplainError(Reason.OUT_OF_MEMORY, message) from None
         except Exception as fault:  # noqa: BLE001 - nothing else may leave a runner
             raise ExplainError(Reason.INTERNAL, _place(fault)) from None

@@ -8,6 +8,7 @@ from typing import cast
 import numpy as np
 
 from onnxplain_server.core.arrays import Indices
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.explain.far_from_target import far_from_target, reversed_ranking
 from onnxplain_server.explain.loss_choice import with_loss
@@ -18,8 +19,11 @@ from onnxplain_server.explain.streaming.streamed_columns import known_columns
 from onnxplain_server.explain.streaming.streamed_target import streamed_target
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import average_loss, target
-from onnxplain_server.methods.average_loss import Options, Result
+from onnxplain_server.methods.average_loss import Compared, Options, Result
+from onnxplain_server.methods.comparison import RowContext
 from onnxplain_server.methods.groups import Group, group_ranks, grouping_of
+from onnxplain_server.methods.ranking.queries import Queries
+from onnxplain_server.methods.resampling import RowUnits
 from onnxplain_server.methods.streamed_loss import ONE_GROUP, LossPass
 from onnxplain_server.trees.streaming.passes import KeyedSums
 
@@ -54,10 +58,19 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         far += reversed_ranking(*compared, effects.outputs, beside)
         return (*result.notes, *far)
 
+    units = _units(task, options, sample.table.as_sent(rows), beside)
+
+    def run() -> Result:
+        result = average_loss.compute(effects, options, actual, groups, beside)
+        if not options.resampling.repeat_count:
+            return result
+        compared = Compared(actual, groups, beside, units)
+        return average_loss.with_intervals(result, effects, options, compared, sample.seed)
+
     return Job(
         options,
         len(rows),
-        lambda: average_loss.compute(effects, options, actual, groups, beside),
+        run,
         sample.used(rows),
         remarks=remarks,
         pairings=truth.pairings,
@@ -66,7 +79,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
 
 def _streamed(task: Task, options: Options) -> Job[Result] | None:
     """Prepare the losses of all rows of a table in blocks; None where that is not possible."""
-    if task.all_rows is None:
+    if task.all_rows is None or options.resampling.repeat_count:
         return None
     trees, rows = task.all_rows
     sample, column = task.sample, options.group_column
@@ -101,6 +114,27 @@ def _streamed(task: Task, options: Options) -> Job[Result] | None:
     )
 
 
+def _units(task: Task, options: Options, numbers: Indices, beside: RowContext | None) -> RowUnits:
+    """Return what replicates draw: rows, clusters, or the queries of a ranking."""
+    if not options.comparison.is_ranking or not options.resampling.repeat_count:
+        return task.sample.units(numbers)
+    if task.question.cluster_column:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "replicates of a ranking draw its queries; leave cluster_column out, or ask for the "
+            "ranking in a request of its own",
+            "cluster_column",
+        )
+    if not isinstance(beside, Queries) or not beside.codes.any():
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "replicates of a ranking draw its queries, and all rows are one; name query_column, or "
+            "leave repeat_count out",
+            f"{task.path}.repeat_count",
+        )
+    return RowUnits(beside.codes, "queries")
+
+
 def _ascending_groups(task: Task, options: Options, rows: Indices) -> list[Group]:
     """Split rows by the group column: positions among `rows`, by ascending value, missing last."""
     if not options.group_column:
@@ -112,4 +146,8 @@ def _ascending_groups(task: Task, options: Options, rows: Indices) -> list[Group
     return [group for group in drawn if len(group.rows)]
 
 
-PREPARATION = Preparation(prepare=prepare, rehearsing=to_its_end)
+PREPARATION = Preparation(
+    prepare=prepare,
+    rehearsing=to_its_end,
+    resamples_rows=lambda options: options.resampling.repeat_count > 0,
+)

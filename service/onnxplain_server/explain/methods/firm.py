@@ -210,8 +210,8 @@ def _scored_rows(scoring: _Scoring, columns: ColumnValues) -> ScoredRows:
         names += scoring.target.names
     scores = parts[0] if len(parts) == 1 else np.hstack(parts)
     weights = scoring.sample.weights[scoring.rows]
-    numbers = scoring.sample.table.as_sent(scoring.rows)
-    return ScoredRows(drawn_columns, weights, scores, names, numbers)
+    units = scoring.sample.units(scoring.sample.table.as_sent(scoring.rows))
+    return ScoredRows(drawn_columns, weights, scores, names, units)
 
 
 def _with_target(task: Task, scoring: _Scoring) -> _Scoring:
@@ -286,4 +286,5 @@ PREPARATION = Preparation(
     rows_once=True,
     unread_prediction=_unread_prediction,
     rehearsing=_rehearsing,
+    resamples_rows=lambda options: options.resampling.repeat_count > 0,
 )

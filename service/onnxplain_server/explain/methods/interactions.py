@@ -46,19 +46,27 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     streamed = _streamed(task, options)
     if streamed is not None:
         return streamed
+    if options.permutation_count and task.question.cluster_column:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "permutation_count shuffles single rows, as if they were independent; rows of clusters "
+            "are not. Leave permutation_count or cluster_column out",
+            f"{task.path}.permutation_count",
+        )
     truth = _test_target(task, options)
     rows = sample.drawn
     actual = None if truth is None else truth.values[rows]
     background = _background(sample, options)
     # An engine of its own, whose plan holds only the predictions of this method.
     effects, unnecessary = approximated(task.effects.restrict(background), options)
+    units = sample.units(background.source)
     notes = _pairs_sampled(effects, options) if options.pairwise_feature_count != 0 else ()
     return Job(
         options,
         interactions.cost(effects, options),
-        lambda: interactions.compute(effects, options, sample.seed, actual),
+        lambda: interactions.compute(effects, options, sample.seed, actual, units),
         sample.used(rows),
-        (*notes, *unnecessary, *few_rows_notes(options.resampling, background.weights)),
+        (*notes, *unnecessary, *few_rows_notes(options.resampling, background.weights, units)),
         remarks,
         truth.pairings if truth else (),
     )
@@ -190,6 +198,7 @@ PREPARATION = Preparation(
     has_small_samples=True,
     with_intervals=_with_intervals,
     rehearsing=to_its_end,
+    resamples_rows=lambda options: options.resampling.repeat_count > 0,
     # The features that interact make the pairs.
     is_count_exact=lambda options: options.pairwise_feature_count == 0,
     costliest=_costliest,

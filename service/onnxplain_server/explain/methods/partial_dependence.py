@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Indices
+from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.methods.support.curve_support import SupportOfCurves
@@ -17,11 +17,13 @@ from onnxplain_server.explain.streaming.streamed_columns import (
     wanted_ranks,
 )
 from onnxplain_server.explain.task import Job, Task
-from onnxplain_server.methods import partial_dependence
+from onnxplain_server.methods import partial_dependence, streamed_curves
 from onnxplain_server.methods.grids import GridColumns, lay_grids
-from onnxplain_server.methods.groups import grouping_of
-from onnxplain_server.methods.partial_dependence import GroupedRows, Options, Result, RowGroup
+from onnxplain_server.methods.groups import Group, grouping_of
+from onnxplain_server.methods.partial_dependence import Options, Result, RowGroup
+from onnxplain_server.methods.sampled import curve_bands
 from onnxplain_server.methods.sampled import partial_dependence as sampled
+from onnxplain_server.methods.sampled.curve_bands import ResampledRows
 from onnxplain_server.methods.sampled.intervals import SampledRows
 
 _FEWEST_POINTS = 5
@@ -43,7 +45,11 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         return streamed
     support = SupportOfCurves(task, options)
     points = support.cut(castable_grids(effects, sample.population, options, task.path))
-    groups, rows = _row_groups(task, options)
+    drawn = _drawn_groups(task, options)
+    rows = np.concatenate([group.rows for group in drawn])
+    groups = _row_groups(task, drawn)
+    if options.resampling.repeat_count:
+        return _with_bands(task, options, points, drawn, support)
 
     def run() -> Result:
         result = partial_dependence.compute(effects, options, points, groups)
@@ -62,9 +68,37 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     )
 
 
+def _with_bands(
+    task: Task,
+    options: Options,
+    points: list[tuple[Array, ...]],
+    groups: list[Group],
+    support: SupportOfCurves,
+) -> Job[Result]:
+    """Prepare the curves with bands, which replicates of single rows tell."""
+    effects, sample, seed = task.effects, task.sample, task.sample.seed
+    resampled = [
+        ResampledRows(g.label, sample.unmerged(g.rows), sample.units(sample.table.as_sent(g.rows)))
+        for g in groups
+    ]
+    merged = _row_groups(task, groups)
+    predicts = task.request.tabular_choice.predicts
+    is_whole = curve_bands.are_all_averaged(resampled, options.resampling, predicts=predicts)
+    drawn = resampled if is_whole else [group.sample(seed) for group in resampled]
+    own_cost = 0 if is_whole else partial_dependence.cost(points, merged)
+
+    def run() -> Result:
+        plain = None if is_whole else partial_dependence.compute(effects, options, points, merged)
+        result = curve_bands.compute(effects, options, points, resampled, seed, plain)
+        return support.told(result, support.sources_of(merged))
+
+    rows = np.concatenate([group.rows for group in groups])
+    return Job(options, own_cost + curve_bands.cost(points, drawn), run, sample.used(rows))
+
+
 def _streamed(task: Task, options: Options) -> Job[Result] | None:
     """Prepare the curves on all rows of a table in blocks; None where that is not possible."""
-    if task.all_rows is None:
+    if task.all_rows is None or options.resampling.repeat_count:
         return None
     trees, rows = task.all_rows
     sample, column = task.sample, options.group_column
@@ -79,12 +113,12 @@ def _streamed(task: Task, options: Options) -> Job[Result] | None:
     points = castable_grids(task.effects, sample.features, options, task.path, columns)
     points = support.cut(points)
     grouping = grouping_of(summaries[column], options.group_count) if column else None
-    of = GroupedRows(column, grouping, rows.unit)
+    of = streamed_curves.GroupedRows(column, grouping, rows.unit)
     passes = trees.group_passes(len(grouping.labels)) if grouping else 1
 
     def run() -> Result:
         features = sample.features
-        result = partial_dependence.compute_streamed(trees, options, points, features, of)
+        result = streamed_curves.compute_streamed(trees, options, points, features, of)
         return support.told(result, support.sampled_sources(column, grouping))
 
     return Job(
@@ -111,17 +145,21 @@ def castable_grids(
     return points
 
 
-def _row_groups(task: Task, options: Options) -> tuple[list[RowGroup], Indices]:
+def _drawn_groups(task: Task, options: Options) -> list[Group]:
     """Split the table by the group column, and draw rows within each group."""
     sample = task.sample
     if not options.group_column:
-        return [RowGroup("", task.effects.background)], sample.drawn
-    row_groups, drawn = [], []
+        return [Group("", sample.drawn)]
     path = f"{task.path}.group_column"
-    for group in sample.groups(options.group_column, options.group_count, path):
-        drawn.append(sample.draw(group.rows))
-        row_groups.append(RowGroup(group.label, sample.merged(drawn[-1])))
-    return row_groups, np.concatenate(drawn)
+    groups = sample.groups(options.group_column, options.group_count, path)
+    return [Group(group.label, sample.draw(group.rows)) for group in groups]
+
+
+def _row_groups(task: Task, groups: Sequence[Group]) -> list[RowGroup]:
+    """Take the rows of groups; equal ones are merged."""
+    if len(groups) == 1 and not groups[0].label:
+        return [RowGroup("", task.effects.background)]
+    return [RowGroup(group.label, task.sample.merged(group.rows)) for group in groups]
 
 
 def fewer_points(grid_size: int) -> Iterator[Change]:
@@ -141,5 +179,10 @@ PREPARATION = Preparation(
     sample_shares=(16,),
     rehearsing=to_its_end,
     changes=lambda options: fewer_points(options.grid_size),
-    warm_up=({"gridSize": 3}, {"features": [{"names": ["a", "b"]}]}),
+    resamples_rows=lambda options: options.resampling.repeat_count > 0,
+    warm_up=(
+        {"gridSize": 3},
+        {"gridSize": 3, "repeatCount": 10},
+        {"features": [{"names": ["a", "b"]}]},
+    ),
 )

@@ -19,6 +19,7 @@ from onnxplain_server.methods.firm import Estimator, Options, Result, ScoredRows
 from onnxplain_server.methods.firm.cuts import Cuts, cut_ranks, cut_streamed, missing_places
 from onnxplain_server.methods.firm.result import PairGrid
 from onnxplain_server.methods.firm.streamed import FirmPass, FirmSums
+from onnxplain_server.methods.resampling import RowUnits
 from onnxplain_server.trees.streaming.blocks import Sums
 from onnxplain_server.trees.streaming.column_summary import ColumnSummary, find_places
 from onnxplain_server.trees.streaming.computed_columns import (
@@ -117,6 +118,9 @@ def _scored_sample(task: Task) -> ScoredRows:
     sample = task.sample
     rows = sample.rows
     effects = task.effects.restrict(sample.unmerged(rows))
-    columns, numbers = ColumnValues(sample.table.columns, rows), sample.table.as_sent(rows)
+    columns, units = (
+        ColumnValues(sample.table.columns, rows),
+        RowUnits(sample.table.as_sent(rows)),
+    )
     scores = effects.outputs()
-    return ScoredRows(columns, sample.weights[rows], scores, effects.output_names, numbers)
+    return ScoredRows(columns, sample.weights[rows], scores, effects.output_names, units)

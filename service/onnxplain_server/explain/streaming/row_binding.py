@@ -39,6 +39,8 @@ class RowBinding:
         Of the request.
     expected_columns : tuple of str
         `expected_prediction_columns` of the request.
+    cluster_column : str
+        Of the request; empty where it names none.
     names : tuple of (str, str)
         Name in the table, and the model's name that stands for it here, for columns of an array.
     """
@@ -52,6 +54,7 @@ class RowBinding:
     input_columns: tuple[tuple[str, tuple[str, ...]], ...] = ()
     names: tuple[tuple[str, str], ...] = ()
     expected_columns: tuple[str, ...] = ()
+    cluster_column: str = ""
 
     def tables(
         self, table: TableBlocks, first: int, last: int, columns: Sequence[str]
@@ -85,7 +88,8 @@ class RowBinding:
 
     def bind(self, block: Table) -> Features:
         """Return the features of a block."""
-        others = (*self.target_columns, self.weight_column, *self.expected_columns)
+        roles = (self.weight_column, self.cluster_column)
+        others = (*self.target_columns, *roles, *self.expected_columns)
         by_input = self.input_columns
         return bind(
             self.inputs, block, self.feature_columns, others, is_part=True, input_columns=by_input

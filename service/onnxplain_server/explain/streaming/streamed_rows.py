@@ -99,6 +99,7 @@ class StreamedRows:
             input_columns=question.input_columns,
             names=tuple(names.items()),
             expected_columns=question.expected_prediction_columns,
+            cluster_column=question.cluster_column,
         )
         self.survey = self._survey()
 

@@ -7,16 +7,18 @@ from typing import Protocol
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.effects.weighted_mean import center
 from onnxplain_server.methods.accumulated_local_effects.result import AccumulatedLocalEffect
 from onnxplain_server.methods.accumulated_local_effects.steps import LocalSteps
 from onnxplain_server.methods.resampling import (
+    Conclusion,
+    Deviations,
     Resampling,
+    RowUnits,
     bootstrap,
-    bootstrap_errors,
-    effective_row_count,
-    t_quantile,
+    slope_weights,
+    slopes,
 )
 
 _MAX_REPLICATE_WEIGHTS = 1 << 20
@@ -88,32 +90,55 @@ def with_intervals(  # noqa: PLR0917 - all that replicates depend on
     differences: Differences,
     curve: AccumulatedLocalEffect,
     weights: Vector,
-    numbers: Indices,
+    units: RowUnits,
     resampling: Resampling,
     seed: int,
-) -> AccumulatedLocalEffect:
-    """Add standard errors and intervals, from replicates of the rows.
+    output_names: tuple[str, ...],
+) -> tuple[AccumulatedLocalEffect, tuple[Conclusion, ...]]:
+    """Add standard errors, intervals and simultaneous bands, and tell which slopes are stable.
 
     A replicate without any row of a step takes the mean of all rows there.
 
     Parameters
     ----------
-    weights, numbers : (n,)
-        Weights of the rows that have a value, and their numbers in the table.
+    weights : (n,)
+        Weights of the rows that have a value.
+    units : RowUnits
+        Of these rows.
     """
     usual, count = differences.filled(differences.means(weights)), resampling.repeat_count
     size = max(1, _MAX_REPLICATE_WEIGHTS // len(weights))
     found = []
     for start in range(0, count, size):
         repeats = range(start, min(start + size, count))
-        for replica in bootstrap(weights, numbers, seed, repeats):
+        for replica in bootstrap(weights, units, seed, repeats):
             own = differences.means(replica)
             found.append(differences.accumulate(np.where(np.isnan(own), usual, own), replica))
-    if len(found) < 2:
-        unknown = np.full_like(curve.values, np.nan)
-        return replace(curve, standard_errors=unknown, lower=unknown, upper=unknown)
-    errors: Matrix = bootstrap_errors(np.array(found))
-    rows = effective_row_count(weights)
-    reach = t_quantile(resampling.confidence_level, rows, len(found)) * errors
-    low, high = curve.values - reach, curve.values + reach
-    return replace(curve, standard_errors=errors, lower=low, upper=high)
+    replicates, deviations = np.array(found).reshape(-1, *curve.values.shape), Deviations()
+    scale = np.abs([curve.mean_predictions, *curve.values]).max(axis=0)
+    deviations.add(replicates - replicates.mean(axis=0), scale)
+    band = deviations.band(
+        curve.values, resampling.confidence_level, units.effective_count(weights)
+    )
+    return replace(curve, band=band), _slopes(
+        differences, curve, weights, replicates, output_names, scale
+    )
+
+
+def _slopes(  # noqa: PLR0917 - a curve, and its replicates
+    differences: Differences,
+    curve: AccumulatedLocalEffect,
+    weights: Vector,
+    replicates: Array,
+    output_names: tuple[str, ...],
+    magnitude: Vector,
+) -> tuple[Conclusion, ...]:
+    """Tell whether a curve rises or falls on the whole, and in how many replicates."""
+    if len(curve.features) > 1:
+        return ()
+    along = slope_weights(curve.grid[0], differences.point_weights(weights))
+    if along is None:
+        return ()
+    found = np.einsum("p,rpk->rk", along, replicates)
+    of = curve.features, curve.group, output_names
+    return tuple(slopes(*of, along @ curve.values, found, magnitude))

@@ -29,7 +29,12 @@ from onnxplain_server.methods.accumulated_local_effects.result import (
 )
 from onnxplain_server.methods.accumulated_local_effects.steps import LocalSteps, lay_steps
 from onnxplain_server.methods.accumulated_local_effects.surface import SurfaceDifferences
-from onnxplain_server.methods.resampling import Resampling, effective_row_count, few_rows_notes
+from onnxplain_server.methods.resampling import (
+    Conclusion,
+    Resampling,
+    RowUnits,
+    few_rows_notes,
+)
 
 _MAX_MOVED_ROWS = 1 << 16
 """Rows moved at once, which bounds memory."""
@@ -51,6 +56,8 @@ class Moves:
         Positions of those with a value of each feature.
     steps : tuple of LocalSteps
         Of each feature, over these; empty without any.
+    units : RowUnits
+        What replicates draw, of all rows of the group.
     """
 
     features: tuple[str, ...]
@@ -58,6 +65,7 @@ class Moves:
     background: Background
     known: Indices
     steps: tuple[LocalSteps, ...]
+    units: RowUnits
 
     @property
     def weights(self) -> Vector:
@@ -134,21 +142,23 @@ class Corner(NamedTuple):
 
 
 def moves(
-    options: Options, groups: Sequence[tuple[str, Background]]
+    options: Options, groups: Sequence[tuple[str, Background, RowUnits]]
 ) -> Iterator[tuple[Moves, ...]]:
-    """Lay the steps of each entry of `options.features`, by groups of rows."""
+    """Lay the steps of each entry of `options.features`, by groups of rows with their units."""
     for names in options.features:
-        yield tuple(_moves(names, group, rows, options.bin_count) for group, rows in groups)
+        yield tuple(_moves(names, *group, options.bin_count) for group in groups)
 
 
-def _moves(names: tuple[str, ...], group: str, rows: Background, bin_count: int) -> Moves:
+def _moves(
+    names: tuple[str, ...], group: str, rows: Background, units: RowUnits, bin_count: int
+) -> Moves:
     columns = [rows.features.columns[rows.features.index(name)] for name in names]
     known = np.flatnonzero(~np.any([is_missing(values) for values in columns], axis=0))
     count = bin_count if len(names) == 1 else math.isqrt(bin_count - 1) + 1  # root, rounded up
     if not len(known):
-        return Moves(names, group, rows, known, ())
+        return Moves(names, group, rows, known, (), units)
     steps = tuple(lay_steps(values[known], rows.weights[known], count) for values in columns)
-    return Moves(names, group, rows, known, steps)
+    return Moves(names, group, rows, known, steps, units)
 
 
 def compute(
@@ -161,32 +171,33 @@ def compute(
     entries : one per entry of `options.features`
     """
     engines = [effects.restrict(moves.background) for moves in entries[0]]
-    curves = [
+    found = [
         _accumulated(engine, moves, options.resampling, seed)
         for same_entry in entries
         for engine, moves in zip(engines, same_entry, strict=True)
     ]
     varied = {name for names in options.features for name in names}
     level = options.resampling.confidence_level if options.resampling.repeat_count else 0.0
-    lightest = min((each.background.weights for each in entries[0]), key=effective_row_count)
+    lightest = min(entries[0], key=lambda each: each.units.effective_count(each.background.weights))
     return Result(
         effects.output_names,
-        tuple(curves),
+        tuple(curve for curve, _ in found),
         level,
         sample_values(effects.background.features, varied),
         options.group_column,
-        few_rows_notes(options.resampling, lightest),
+        few_rows_notes(options.resampling, lightest.background.weights, lightest.units),
+        tuple(one for _, conclusions in found for one in conclusions),
     )
 
 
 def _accumulated(
     engine: Effects, moves: Moves, resampling: Resampling, seed: int
-) -> AccumulatedLocalEffect:
+) -> tuple[AccumulatedLocalEffect, tuple[Conclusion, ...]]:
     background, missing = moves.background, np.ones(len(moves.background), np.bool_)
     missing[moves.known] = False
     left_out = background.weight(np.flatnonzero(missing))
     if not moves.steps:
-        return _without_values(engine, moves, left_out)
+        return _without_values(engine, moves, left_out), ()
     moved, weights = _differences(engine, moves), moves.weights
     differences: Differences = LocalDifferences(moves.steps[0], moved)
     if len(moves.steps) > 1:
@@ -204,9 +215,9 @@ def _accumulated(
         background.case_weights(differences.point_weights(weights)),
     )
     if not resampling.repeat_count:
-        return curve
-    numbers = background.source[moves.known]
-    return with_intervals(differences, curve, weights, numbers, resampling, seed)
+        return curve, ()
+    units = moves.units.take(moves.known)
+    return with_intervals(differences, curve, weights, units, resampling, seed, engine.output_names)
 
 
 def _differences(engine: Effects, moves: Moves) -> Matrix:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.model import Note
+from onnxplain_server.methods.resampling import Band, Conclusion
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +30,7 @@ class AccumulatedLocalEffect:
         Weights of the rows whose differences lead from each point to the next one.
     row_weights : (n_points,)
         Weights of the rows, shared between the points beside them.
-    standard_errors, lower, upper : (n_points, n_outputs) or None
+    band : Band or None
         None without replicates.
     """
 
@@ -42,9 +43,7 @@ class AccumulatedLocalEffect:
     missing_weight: float
     bin_weights: Vector
     row_weights: Vector
-    standard_errors: Matrix | None = None
-    lower: Matrix | None = None
-    upper: Matrix | None = None
+    band: Band | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +61,8 @@ class Result:
     group_column : str
         Empty if rows are not grouped.
     notes : tuple of Note
+    conclusions : tuple of Conclusion
+        Slopes, and whether replicates agree.
     """
 
     output_names: tuple[str, ...]
@@ -70,3 +71,4 @@ class Result:
     samples: dict[str, Array]
     group_column: str = ""
     notes: tuple[Note, ...] = ()
+    conclusions: tuple[Conclusion, ...] = ()

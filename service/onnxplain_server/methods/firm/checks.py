@@ -16,6 +16,7 @@ from onnxplain_server.methods.firm.bins import Bins
 from onnxplain_server.methods.firm.measures import Binned, Smooth
 from onnxplain_server.methods.firm.options import Estimator
 from onnxplain_server.methods.firm.weighted_scores import WeightedScores
+from onnxplain_server.methods.resampling import RowUnits
 
 _TOLERANCE = 0.25
 """Relative difference from the spread of bin means, beyond which an estimator is reported."""
@@ -108,20 +109,18 @@ def _is_pooled(bins: Bins) -> bool:
     return is_text and bool(2 * weights[-1] > weights.sum())
 
 
-def rare_notes(bounds: Sequence[BoundFeature], *, is_resampled: bool) -> Iterator[Note]:
+def rare_notes(bounds: Sequence[BoundFeature], units: RowUnits) -> Iterator[Note]:
     """Warn of features with two values, one of them too rare for a standard error."""
-    if not is_resampled:
-        return
     rare = tuple(
         bound.expression.text
         for bound in bounds
-        if bound.bins.is_two_valued and rarer_count(bound) < MIN_ROWS_PER_VALUE
+        if bound.bins.is_two_valued and rarer_count(bound, units) < MIN_ROWS_PER_VALUE
     )
     if rare:
         yield Note(
             MethodWarning.FEW_ROWS,
-            f"Fewer than {MIN_ROWS_PER_VALUE} rows have one of the two values, too few for a "
-            f"standard error or an interval, so these are NaN: {listed(rare)}.",
+            f"Fewer than {MIN_ROWS_PER_VALUE} {units.noun} have one of the two values, too few for "
+            f"a standard error or an interval, so these are NaN: {listed(rare)}.",
         )
 
 
@@ -150,9 +149,12 @@ def _unmeasured(bound: BoundFeature, is_nan: Array, scores: WeightedScores) -> N
     return note if np.isfinite(between[is_nan]).any() else _OVERFLOW
 
 
-def rarer_count(bound: BoundFeature) -> int:
-    """Count the rows of the rarest value."""
-    return int(np.bincount(bound.bins.codes.astype(np.intp), minlength=bound.bins.count).min())
+def rarer_count(bound: BoundFeature, units: RowUnits) -> int:
+    """Count the rows of the rarest value, or the clusters that have it."""
+    codes, values = bound.bins.codes.astype(np.intp), bound.bins.count
+    if units.are_clusters:
+        codes = np.unique(codes + values * units.codes) % values
+    return int(np.bincount(codes, minlength=values).min())
 
 
 def _disagrees(bound: BoundFeature, scores: WeightedScores) -> bool:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector, unit_of_squares
+from onnxplain_server.core.arrays import Matrix, Vector, unit_of_squares
 from onnxplain_server.core.model import Note
 from onnxplain_server.language import ColumnValues, Expression, evaluate
 from onnxplain_server.methods.firm import checks
 from onnxplain_server.methods.firm.binding import BoundFeature, bind, bind_bins
 from onnxplain_server.methods.firm.cuts import Cuts
 from onnxplain_server.methods.firm.options import Options
+from onnxplain_server.methods.firm.replicates import Run, finish, measure_raw, replicate
 from onnxplain_server.methods.firm.result import (
     ConditionalExpectation,
     ContrastImportance,
@@ -28,19 +28,10 @@ from onnxplain_server.methods.firm.scaled import in_units, scaled_moments
 from onnxplain_server.methods.firm.streamed import FirmPass, FirmSums, scores_and_bins
 from onnxplain_server.methods.firm.weighted_scores import ROUNDING, Moments, WeightedScores
 from onnxplain_server.methods.resampling import (
-    Resampling,
-    bootstrap,
-    bootstrap_errors,
-    effective_row_count,
+    RowUnits,
     few_rows_notes,
-    t_quantile,
 )
 
-Run: TypeAlias = Callable[[Callable[[Any], Any], Iterable[Any]], list[Any]]
-"""Parallel map: applies a function to parts; results in the order of the parts."""
-
-_MAX_REPLICATE_WEIGHTS = 4_000_000
-"""Largest number of replicate weights in memory at once."""
 _SCATTER_ROWS = 400
 _SCATTER_FEATURES = 12
 
@@ -56,15 +47,15 @@ class ScoredRows:
         All positive.
     scores : (n, n_outputs)
     output_names : tuple of str
-    numbers : (n,)
-        Positions in the table as sent.
+    units : RowUnits
+        What replicates draw.
     """
 
     columns: ColumnValues
     weights: Vector
     scores: Matrix
     output_names: tuple[str, ...]
-    numbers: Indices
+    units: RowUnits
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,8 +90,11 @@ def compute(  # noqa: PLR0917 - all inputs of the numbers, and the parallel map
         return _measured(bound, scores, means, options)
 
     features = run(measured, expressions)
-    spreads = _spreads(features, scores, rows.numbers, options, seed, run)
-    return in_units(_result(features, spreads, scores, means, options, rows), units)
+    bounds, raws = [each.bound for each in features], np.array([each.raw for each in features])
+    names = rows.output_names
+    found = replicate(bounds, raws, scores, rows.units, options, names, seed, run)
+    result = _result(features, found.spreads, scores, means, options, rows)
+    return replace(in_units(result, units), conclusions=found.conclusions)
 
 
 def compute_streamed(  # noqa: PLR0917 - all inputs of the numbers, and a sample to draw
@@ -131,7 +125,7 @@ def compute_streamed(  # noqa: PLR0917 - all inputs of the numbers, and a sample
 def _measured(
     bound: BoundFeature, scores: WeightedScores, means: Vector, options: Options
 ) -> _Measured:
-    return _Measured(bound, _raw(bound, scores, options), _curve(bound, scores, means))
+    return _Measured(bound, measure_raw(bound, scores, options), _curve(bound, scores, means))
 
 
 def _result(  # noqa: PLR0917 - all parts of a result
@@ -158,27 +152,31 @@ def _result(  # noqa: PLR0917 - all parts of a result
         resampling.confidence_level if resampling.repeat_count else 0.0,
         _scatter([bound.expression for bound in bounds], importances, rows),
         (),
-        _notes(bounds, raws, scores, options),
+        _notes(bounds, raws, scores, options, rows),
     )
 
 
 def _notes(
-    bounds: Sequence[BoundFeature], raws: Matrix, scores: WeightedScores, options: Options
+    bounds: Sequence[BoundFeature],
+    raws: Matrix,
+    scores: WeightedScores,
+    options: Options,
+    rows: ScoredRows,
 ) -> tuple[Note, ...]:
     return (
         *checks.notes(bounds, scores),
         *checks.constant_notes(bounds),
         *checks.text_notes(bounds),
         *checks.unmeasured_notes(bounds, raws, scores),
-        *few_rows_notes(options.resampling, scores.weights),
-        *checks.rare_notes(bounds, is_resampled=options.resampling.repeat_count > 0),
+        *few_rows_notes(options.resampling, scores.weights, rows.units),
+        *(checks.rare_notes(bounds, rows.units) if options.resampling.repeat_count else ()),
     )
 
 
 def _importance(feature: _Measured, spread: ImportanceSpread | None) -> FirmImportance:
     bound = feature.bound
     text, estimator = bound.expression.text, bound.measure.estimator
-    return FirmImportance(text, estimator, _finish(bound, feature.raw), spread, feature.curve)
+    return FirmImportance(text, estimator, finish(bound, feature.raw), spread, feature.curve)
 
 
 def complete(
@@ -194,75 +192,6 @@ def _centered(scores: Matrix, means: Vector) -> Matrix:
     largest = np.abs(scores).max(axis=0)
     centered[:, np.abs(centered).max(axis=0) <= ROUNDING * largest] = 0.0
     return centered
-
-
-def _raw(bound: BoundFeature, scores: WeightedScores, options: Options) -> Vector:
-    """Measure in units of the score or of its standard deviation; squared if unsigned."""
-    if bound.bins.count == 1:
-        return np.zeros(scores.centered.shape[1])
-    raw = bound.measure.raw(scores)
-    if not options.standardize:
-        return raw
-    unit = scores.deviations if bound.measure.is_signed else scores.deviations**2
-    return np.divide(raw, unit, out=np.zeros_like(raw), where=unit > 0)
-
-
-def _finish(bound: BoundFeature, raw: Array) -> Array:
-    """Convert raw measurements, (..., n_outputs), to importances."""
-    return raw if bound.measure.is_signed else np.sqrt(np.maximum(raw, 0.0))
-
-
-def _spreads(  # noqa: PLR0917 - all that replicates depend on, and the parallel map
-    features: Sequence[_Measured],
-    scores: WeightedScores,
-    numbers: Indices,
-    options: Options,
-    seed: int,
-    run: Run,
-) -> list[ImportanceSpread | None]:
-    """Measure under replicates of the rows, without further predictions."""
-    resampling = options.resampling
-    if not resampling.repeat_count:
-        return [None] * len(features)
-    size = max(1, _MAX_REPLICATE_WEIGHTS // len(scores.weights))
-
-    def replicated(start: int) -> list[list[Vector]]:
-        repeats = range(start, min(start + size, resampling.repeat_count))
-        weights = bootstrap(scores.weights, numbers, seed, repeats)
-        draws = [
-            WeightedScores(scores.centered, w, scores.moments, is_replicate=True) for w in weights
-        ]
-        return [[_raw(each.bound, replica, options) for each in features] for replica in draws]
-
-    parts = run(replicated, range(0, resampling.repeat_count, size))
-    shape = (-1, len(features), len(features[0].raw))
-    raws = np.array([values for part in parts for values in part]).reshape(shape)
-    return [
-        _spread(each.bound, each.raw, raws[:, i], resampling, scores.weights)
-        for i, each in enumerate(features)
-    ]
-
-
-def _spread(
-    bound: BoundFeature, raw: Vector, raws: Matrix, resampling: Resampling, weights: Vector
-) -> ImportanceSpread:
-    """Estimate the spread of a measurement from its replicates, (n_replicates, n_outputs).
-
-    The interval is that of the raw, bias-corrected number. It is NaN for fewer than two replicates,
-    and for a feature with two values of which one has fewer than `checks.MIN_ROWS_PER_VALUE` rows.
-    """
-    count = _row_count(bound, weights)
-    if len(raws) < 2 or count < checks.MIN_ROWS_PER_VALUE:
-        unknown = np.full_like(raw, np.nan)
-        return ImportanceSpread(unknown, unknown, unknown)
-    reach = t_quantile(resampling.confidence_level, count, len(raws)) * bootstrap_errors(raws)
-    errors = bootstrap_errors(_finish(bound, raws))
-    return ImportanceSpread(errors, _finish(bound, raw - reach), _finish(bound, raw + reach))
-
-
-def _row_count(bound: BoundFeature, weights: Vector) -> float:
-    """Return the effective row count; for two values, the rows of the rarer one."""
-    return checks.rarer_count(bound) if bound.bins.is_two_valued else effective_row_count(weights)
 
 
 def _curve(bound: BoundFeature, scores: WeightedScores, means: Vector) -> ConditionalExpectation:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.model import Note
 from onnxplain_server.methods.firm.options import Contrast, Estimator
+from onnxplain_server.methods.resampling import Conclusion
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,6 +126,8 @@ class Result:
         Means and standard deviations of the scores.
     confidence_level : float
         0 without resampling.
+    conclusions : tuple of Conclusion
+        Ranks of features, and whether replicates agree.
     """
 
     output_names: tuple[str, ...]
@@ -137,3 +140,4 @@ class Result:
     scatter: ScatterSample
     pair_grids: tuple[PairGrid, ...]
     notes: tuple[Note, ...]
+    conclusions: tuple[Conclusion, ...] = ()

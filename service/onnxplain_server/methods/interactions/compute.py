@@ -35,7 +35,7 @@ from onnxplain_server.methods.interactions.streamed_measurement import (
     joint_passes,
 )
 from onnxplain_server.methods.interactions.weighted_measurement import WeightedMeasurement
-from onnxplain_server.methods.resampling import Replicates, effective_row_count, replicate
+from onnxplain_server.methods.resampling import Replicates, RowUnits, replicate
 from onnxplain_server.trees.streaming.engine import StreamedTrees
 
 
@@ -67,7 +67,13 @@ def for_joint(effects: Effects, options: Options) -> Effects:
     return effects.for_joint(_plan(effects, options).order)
 
 
-def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None = None) -> Result:
+def compute(
+    effects: Effects,
+    options: Options,
+    seed: int,
+    actual: Matrix | None = None,
+    units: RowUnits | None = None,
+) -> Result:
     """Compute the statistics of every requested order.
 
     Parameters
@@ -75,24 +81,28 @@ def compute(effects: Effects, options: Options, seed: int, actual: Matrix | None
     actual : (n, n_outputs)
         True values of the background's rows, if terms are tested; the background must then keep
         every row.
+    units : RowUnits, optional
+        What replicates draw. Default: single rows.
     """
+    units = units or RowUnits(effects.background.source)
     test = None if actual is None else _test(effects, options, seed, actual)
     batch_count = effects.batch_count(options.resampling.repeat_count)
     weights, replicates = effects.background.weights, None
     if options.resampling.repeat_count:
-        replicates = replicate(options.resampling, weights, effects.background.source, seed)
+        replicates = replicate(options.resampling, weights, units, seed)
         weights = np.concatenate([weights[None], replicates.weights])
     with np.errstate(over="ignore", invalid="ignore"):  # told by SQUARES_OUT_OF_RANGE
         measure = WeightedMeasurement(effects, _plan(effects, options), test, batch_count)
         for batch in effects.batches(weights):
             measure.run(batch)
-        return _presented(effects, options, measure, replicates)
+        return _presented(effects, options, measure, units, replicates)
 
 
 def _presented(
     effects: Effects,
     options: Options,
     measure: WeightedMeasurement,
+    units: RowUnits,
     replicates: Replicates | None,
 ) -> Result:
     rows, outputs = effects.background, effects.outputs()
@@ -101,7 +111,7 @@ def _presented(
         effects.output_names,
         options,
         measure,
-        effective_row_count(rows.weights),
+        units.effective_count(rows.weights),
         spans=np.ptp(outputs, axis=0),
         replicates=replicates,
     ).result()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -16,11 +16,16 @@ from onnxplain_server.methods.interactions.result import Result, Statistic, rati
 from onnxplain_server.methods.interactions.strength import RatioParts
 from onnxplain_server.methods.interactions.weak_effects import weak_effects_note
 from onnxplain_server.methods.resampling import (
+    Conclusion,
     Replicates,
     ReplicateSpread,
+    Scheme,
+    Sizes,
     allow_for_chance,
     chance_shares,
+    ranks,
     spread,
+    strongest,
 )
 
 
@@ -103,7 +108,32 @@ class Presentation:
             importance,
             self._resampling,
             (*notes, *weak_effects_note(self._chance)),
+            tuple(self._conclusions()),
         )
+
+    def _conclusions(self) -> Iterator[Conclusion]:
+        """Yield the ranks of features, and the strongest pair, with the replicates that agree."""
+        if self._replicates is None or self._resampling.scheme is not Scheme.BOOTSTRAP:
+            return  # replicates of the jackknife are too close to all rows to tell of chance
+        importance, pairs = self._sizes("importance"), self._sizes("pairwise")
+        if importance is not None:
+            yield from ranks(importance, self._resampling.confidence_level, self._row_count)
+        if pairs is not None:
+            yield from strongest(pairs)
+
+    def _sizes(self, order: str) -> Sizes | None:
+        """Return the sizes of an order's effects that were measured, in the output's unit."""
+        parts = self._measure.parts
+        groups = [group for group in self._measure.groups(order) if (order, group) in parts]
+        if not groups:
+            return None
+        squares = [
+            np.concatenate([np.atleast_2d(part.numerators) for part in parts[order, group]])
+            for group in groups
+        ]
+        sizes = np.sqrt(np.stack(squares, axis=1))
+        names = [tuple(self._names[j] for j in group) for group in groups]
+        return Sizes(names, sizes[0], sizes[1:], self._output_names)
 
     def statistics(self, order: str) -> tuple[Statistic, ...]:
         """Return the statistics of an order."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.core.model import Note
-from onnxplain_server.methods.resampling import ReplicateSpread, Resampling
+from onnxplain_server.methods.resampling import Conclusion, ReplicateSpread, Resampling
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +58,8 @@ class Result:
     overall, pairwise, threeway, importance : tuple of Statistic
     resampling : Resampling
     notes : tuple of Note
+    conclusions : tuple of Conclusion
+        Ranks of features by importance, and the strongest pair; empty without bootstrap replicates.
     """
 
     output_names: tuple[str, ...]
@@ -69,6 +71,7 @@ class Result:
     importance: tuple[Statistic, ...]
     resampling: Resampling = field(default_factory=Resampling)
     notes: tuple[Note, ...] = ()
+    conclusions: tuple[Conclusion, ...] = ()
 
 
 def ratio(numerators: Array, denominators: Array) -> Array:

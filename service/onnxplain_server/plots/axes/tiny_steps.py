@@ -50,6 +50,7 @@ def _merged(piece: Piece, kept: Indices) -> Piece:
         grid=(piece.grid[0][kept],),
         values=piece.values[kept],
         row_weights=merged,
+        bands=tuple(ends[kept] for ends in piece.bands),
         near_means=None if means is None or weights is None else _means(means, weights, kept),
         outside_shares=None if piece.outside_shares is None else piece.outside_shares[kept],
     )

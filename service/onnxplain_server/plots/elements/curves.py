@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -31,7 +30,13 @@ from onnxplain_server.plots.elements.style import (
     Spec,
     ordered_colours,
 )
-from onnxplain_server.plots.elements.under_curves import band, fading_lines, joining, rug
+from onnxplain_server.plots.elements.under_curves import (
+    bands,
+    ends_of,
+    fading_lines,
+    joining,
+    rug,
+)
 
 _ROW_STEP = 24
 _PALE: Spec = {
@@ -62,8 +67,8 @@ class Series:
         Weights of the rows nearest to each point, where they are known.
     near_means : (n,) or None
         Mean predictions of these rows, where they are known.
-    lower, upper : (n,) or None
-        Ends of the intervals of the values, where they have some.
+    bands : tuple of four (n,) arrays, or empty
+        Lower and upper ends of the intervals of the values, then those of the simultaneous band.
     outside_shares : (n,) or None
         Shares of the rows outside the table's support, where they are known.
     """
@@ -74,8 +79,7 @@ class Series:
     values: Vector
     row_weights: Vector | None = None
     near_means: Vector | None = None
-    lower: Vector | None = None
-    upper: Vector | None = None
+    bands: tuple[Vector, ...] = ()
     outside_shares: Vector | None = None
 
 
@@ -126,8 +130,8 @@ def draw(  # noqa: PLR0917 - a plot of curves shows all of these
         fades = any("few" in row or "outside" in row for row in rows)
         drawing = _lines(axis, value, encoding, ticks, fades=fades)
         free = "y"
-    bands = band(axis, value, encoding) if any("low" in row for row in rows) else []
-    drawing["layer"] = [*bands, *curve_marks.layers(axis, marks, value), *drawing["layer"]]
+    under = bands(axis, value, encoding) if any("low" in row for row in rows) else []
+    drawing["layer"] = [*under, *curve_marks.layers(axis, marks, value), *drawing["layer"]]
     resolve = {} if legend.common_scale else {"scale": {free: "independent"}}
     return in_panels(rows, legend.panels, drawing, resolve)
 
@@ -194,24 +198,17 @@ def _rows(axis: Axis, series: Sequence[Series], legend: Legend) -> list[Spec]:
     for one in series:
         place = {"series": one.label} if len(legend.labels) > 1 else {}
         place |= {"panel": one.panel} if len(legend.panels) > 1 else {}
-        near = zip(_near(axis, one, counted=len(series) == 1), _interval(one), strict=True)
+        near = zip(
+            _near(axis, one, counted=len(series) == 1),
+            ends_of(one.bands, len(one.points)),
+            strict=True,
+        )
         for point, value, (own, ends) in zip(one.points, one.values, near, strict=True):
             if axis.holds(point) and np.isfinite(value):
                 at = {"x": axis.position(point), "point": axis.text(point)}
                 missing = {"missing": True} if is_missing(point) else {}
                 rows.append({**at, "value": data_number(value), **place, **missing, **own, **ends})
     return rows
-
-
-def _interval(series: Series) -> list[Spec]:
-    """Return the ends of the interval of each value."""
-    if series.lower is None or series.upper is None:
-        return [{}] * len(series.points)
-    ends = zip(series.lower.tolist(), series.upper.tolist(), strict=True)
-    return [
-        {"low": data_number(low), "high": data_number(high)} if math.isfinite(high - low) else {}
-        for low, high in ends
-    ]
 
 
 def _near(axis: Axis, series: Series, *, counted: bool) -> list[Spec]:

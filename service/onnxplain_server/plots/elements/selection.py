@@ -25,8 +25,8 @@ class Piece:
         Weights of the rows nearest to each point, where they are known.
     near_means : (n_points,) or None
         Mean predictions of these rows, where they are known.
-    lower, upper : (n_points,) or None
-        Ends of the intervals of the values, where they have some.
+    bands : tuple of four (n_points,) arrays, or empty
+        Lower and upper ends of the intervals of the values, then those of the simultaneous band.
     outside_shares : (n_points,) or None
         Shares of the rows outside the table's support, where they are known.
     """
@@ -37,8 +37,7 @@ class Piece:
     values: Vector
     row_weights: Vector | None = None
     near_means: Vector | None = None
-    lower: Vector | None = None
-    upper: Vector | None = None
+    bands: tuple[Vector, ...] = ()
     outside_shares: Vector | None = None
 
 
@@ -62,6 +61,8 @@ class View:
         Whether curves are constant between grid points and change at the later one.
     output_count : int
         Number of outputs, shown or not.
+    confidence_level : float
+        Of bands; 0 without any.
     """
 
     features: tuple[str, ...]
@@ -73,6 +74,7 @@ class View:
     remarks: tuple[str, ...]
     is_stepped: bool
     output_count: int
+    confidence_level: float = 0.0
 
 
 def views(result: Result) -> Iterator[View]:
@@ -96,8 +98,7 @@ def views(result: Result) -> Iterator[View]:
                     drawable(curve.values[:, column]),
                     curve.row_weights,
                     _of_output(curve.near_means, column),
-                    _of_output(curve.lower, column),
-                    _of_output(curve.upper, column),
+                    tuple(drawable(ends[:, column]) for ends in _ends(curve)),
                     outside_shares=curve.outside_shares,
                 )
                 for output, column in zip(outputs, columns, strict=True)
@@ -107,7 +108,16 @@ def views(result: Result) -> Iterator[View]:
             remarks=tuple(_left_out(requested, shown, columns)),
             is_stepped=requested[0].is_stepped,
             output_count=len(output_names),
+            confidence_level=result.confidence_level,
         )
+
+
+def _ends(curve: PartialDependenceCurve) -> tuple[Matrix, ...]:
+    """Return the ends of the intervals of a curve, then those of its simultaneous band."""
+    if curve.band is None:
+        return ()
+    band = curve.band
+    return band.lower, band.upper, band.simultaneous_lower, band.simultaneous_upper
 
 
 def _of_output(numbers: Matrix | None, column: int) -> Vector | None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 
-from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.plots.axes.layout import Axis, Categories
 from onnxplain_server.plots.axes.number_line import NumberLine
 from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import PANEL_HEIGHT, PLAIN_COLOUR, PLOT_HEIGHT, Spec
 
 _MAX_TICKS = 300
-_BAND_OPACITY = 0.2
+_END_FIELDS = ("low", "high", "wide_low", "wide_high")
+_OPACITIES = {"wide_low": ("wide_high", 0.12), "low": ("high", 0.2)}
+"""Lower and upper ends of bands, and how dark they are: the narrower one lies on the wider one."""
 
 
 def rug(axis: NumberLine, sample: Array, in_panel: bool) -> list[Spec]:
@@ -34,24 +39,54 @@ def rug(axis: NumberLine, sample: Array, in_panel: bool) -> list[Spec]:
     ]
 
 
-def band(axis: Axis, value: Spec, encoding: Spec) -> list[Spec]:
-    """Draw the intervals of values: a band along a line, a bar beside each category.
+def ends_of(bands: Sequence[Vector], count: int) -> list[Spec]:
+    """Return the ends of the interval and of the simultaneous band at each of so many points."""
+    if not bands:
+        return [{}] * count
+    return [
+        dict(zip(_END_FIELDS, map(data_number, ends), strict=True))
+        if all(map(math.isfinite, ends))
+        else {}
+        for ends in zip(*(numbers.tolist() for numbers in bands), strict=True)
+    ]
 
-    The rows of the plot have their ends as "low" and "high".
+
+def band_remarks(bands_of_series: Sequence[Sequence[Vector]], level: float) -> list[str]:
+    """Return one remark on what bands mean; none without any."""
+    if not any(np.isfinite(ends).any() for bands in bands_of_series for ends in bands):
+        return []
+    percent = f"{100 * level:.3g} %"
+    whole = "it" if len(bands_of_series) == 1 else "each"
+    remark = f"Dark band: {percent} interval of each point by itself; pale: of {whole} as a whole"
+    return [f"{remark}, over replicates of the rows"]
+
+
+def bands(axis: Axis, value: Spec, encoding: Spec) -> list[Spec]:
+    """Draw the intervals of values: bands along a line, bars beside each category.
+
+    The rows of the plot have the ends of intervals as "low" and "high", those of the simultaneous
+    band, which is paler, as "wide_low" and "wide_high".
     """
+    return [_band(axis, value, encoding, low, *mark) for low, mark in _OPACITIES.items()]
+
+
+def _band(  # noqa: PLR0917 - a band has all of these
+    axis: Axis, value: Spec, encoding: Spec, low_field: str, high_field: str, opacity: float
+) -> Spec:
     colour = {key: encoding[key] for key in ("color",) if key in encoding}
-    mark: Spec = {"opacity": _BAND_OPACITY, "tooltip": None, "aria": False}
+    mark: Spec = {"opacity": opacity, "tooltip": None, "aria": False}
     mark |= {} if colour else {"color": PLAIN_COLOUR}
-    low = {**value, "field": "low"}
+    low, high = {**value, "field": low_field}, {"field": high_field}
+    known = f"isValid(datum.{low_field}) && isValid(datum.{high_field})"
     if isinstance(axis, Categories):
         mark |= {"type": "bar", "height": 8}
-        places = {"y": {"field": "x", **axis.channel()}, "x": low, "x2": {"field": "high"}}
+        places = {"y": {"field": "x", **axis.channel()}, "x": low, "x2": high}
     else:
-        mark |= {"type": "area"}
+        mark |= {"type": "area", **joining(axis)}
+        known += " && !datum.missing"
         x = {"field": "x", **axis.channel(to_edges=False)}
-        places = {"x": x, "y": low, "y2": {"field": "high"}}
-    known = [{"filter": "isValid(datum.low) && isValid(datum.high)"}]
-    return [{"transform": known, "mark": mark, "encoding": {**places, **colour}}]
+        places = {"x": x, "y": low, "y2": high}
+    return {"transform": [{"filter": known}], "mark": mark, "encoding": {**places, **colour}}
 
 
 def fading_lines(line: Spec, encoding: Spec, *, fades: bool) -> list[Spec]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from onnxplain.v1.explanation_service_pb2 import Explanation
+from onnxplain.v1.explanation_service_pb2 import Conclusion, Explanation
 from onnxplain.v1.interactions_pb2 import InteractionStatistic
 
 from onnxplain_server.core.arrays import Array, Vector
@@ -24,6 +24,7 @@ from onnxplain_server.report.effect_findings import (
     row_changes,
 )
 from onnxplain_server.report.finding import number
+from onnxplain_server.report.sentences.stable import has_unstable_slope, told_apart
 from onnxplain_server.report.sentences.words import feature_names, few_of, for_output, of_output
 
 
@@ -52,9 +53,12 @@ def of_interactions(
     result = explanation.interactions
     outputs = list(result.output_names)
     moving = _leading(
+        explanation,
         result.importance,
         outputs,
-        _Claim("moves predictions most: its effects have", "move predictions most"),
+        _Claim(
+            "moves predictions most: its effects have", "move predictions most", Conclusion.RANK
+        ),
         units,
     )
     if moving:
@@ -64,11 +68,13 @@ def of_interactions(
     coverage = pair_coverage(result.overall, result.pairwise)
     among = coverage.among
     strongest = _leading(
+        explanation,
         result.pairwise,
         outputs,
         _Claim(
             f"is the strongest interaction of {among or 'a pair'}: it has",
             f"are the strongest interactions of {among or 'pairs'}",
+            Conclusion.STRONGEST_PAIR,
         ),
         units,
     )
@@ -83,13 +89,15 @@ def of_interactions(
 
 
 class _Claim(NamedTuple):
-    """Words for the only leader, and for several."""
+    """Words for the only leader, and for several; and what replicates conclude of it."""
 
     of_one: str
     of_several: str
+    kind: int
 
 
 def _leading(
+    explanation: Explanation,
     statistics: Sequence[InteractionStatistic],
     outputs: Sequence[str],
     claim: _Claim,
@@ -104,6 +112,9 @@ def _leading(
     rows = leaders(sizes[:, column], _size_errors(statistics, column))
     if not rows:
         return ""
+    of_each = [statistic.features for statistic in statistics]
+    own = outputs[column], of_each, sizes[:, column]
+    rows = told_apart(explanation, claim.kind, *own, rows)
     names = [feature_names(statistics[row].features) for row in rows]
     told = units.size_factor * sizes[:, column]
     texts = [spell_beside(told[row], told) for row in rows]
@@ -222,6 +233,14 @@ def of_accumulated(explanation: Explanation) -> Iterator[str]:
             "as they occur."
         )
         return
+    if has_unstable_slope(explanation, outputs[column], curve.features, curve.group):
+        yield (
+            f"Along {feature_names(curve.features)} the accumulated effect on "
+            f"{clean(outputs[column])}{group} differs by {size} between {first} and {last}, over "
+            "rows as they occur; other rows might show it fall where it rises on the whole, or "
+            "rise where it falls."
+        )
+        return
     yield (
         f"Along {feature_names(curve.features)} the accumulated effect on "
         f"{clean(outputs[column])}{group} {verb} by {size} from {first} to {last}, over rows as "
@@ -268,6 +287,9 @@ def of_firm(explanation: Explanation) -> Iterator[str]:
     if not rows:
         yield f"{start} along no feature by more than its error."
         return
+    of_each = [(importance.feature,) for importance in result.importances]
+    own = outputs[column], of_each, values[:, column]
+    rows = told_apart(explanation, Conclusion.RANK, *own, rows)
     names = [clean(result.importances[row].feature) for row in rows]
     texts = [spell_beside(values[row, column], values) for row in rows]
     deviation = texts[0] if texts[0] == texts[-1] else f"{texts[-1]} to {texts[0]}"

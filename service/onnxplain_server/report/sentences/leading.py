@@ -14,6 +14,7 @@ from onnxplain_server.plots.elements.labels import clean, quoted
 from onnxplain_server.plots.elements.number_formats import is_flat
 from onnxplain_server.report.effect_findings import curve_extremes, grid_point
 from onnxplain_server.report.sentences.effects import largest
+from onnxplain_server.report.sentences.stable import has_unstable_slope, stable_ranks
 from onnxplain_server.report.sentences.words import of_output
 
 _MOST = 3
@@ -32,7 +33,10 @@ def by_size(explanation: Explanation) -> list[str]:
     """Return the features of largest effects, by interactions."""
     statistics = explanation.interactions.importance
     sizes = np.array([statistic.numerators for statistic in statistics])
-    return _ranked([statistic.features for statistic in statistics], sizes, np.zeros(sizes.shape))
+    features = [statistic.features for statistic in statistics]
+    leading, place = _ranked(features, sizes, np.zeros(sizes.shape)), largest(sizes)
+    outputs = explanation.interactions.output_names
+    return stable_ranks(explanation, outputs[place[1]], leading) if place else []
 
 
 def _ranked(features: Sequence[Sequence[str]], values: Matrix, floors: Matrix) -> list[str]:
@@ -62,10 +66,11 @@ def of_features(
     has_texts : bool
         Whether features of texts can have no curve.
     """
-    result = (explanation or Explanation()).partial_dependence
+    explanation = explanation or Explanation()
+    result = explanation.partial_dependence
     outputs = list(result.output_names)
     curves = {c.features[0]: c for c in result.curves if len(c.features) == 1 and not c.group}
-    ways = [_way(curves[name], outputs) if name in curves else "" for name in features]
+    ways = [_way(explanation, curves[name], outputs) if name in curves else "" for name in features]
     names = [quoted(clean(name), ", ", "(") for name in features]
     told = [name + (f" ({way})" if way else "") for name, way in zip(names, ways, strict=True)]
     start, listed = f"Leading features by {measure}", ", ".join(told)
@@ -77,7 +82,7 @@ def of_features(
     return f"{start}, and {means} along {each}: {listed}."
 
 
-def _way(curve: PartialDependenceCurve, outputs: Sequence[str]) -> str:
+def _way(explanation: Explanation, curve: PartialDependenceCurve, outputs: Sequence[str]) -> str:
     """Tell how predictions go along a curve, of several outputs that which moves most."""
     values = np.array(curve.values).reshape(-1, len(outputs))
     if not np.isfinite(values).all():
@@ -87,6 +92,8 @@ def _way(curve: PartialDependenceCurve, outputs: Sequence[str]) -> str:
     name = f"{clean(outputs[column])} " if len(outputs) > 1 else ""
     if is_flat(values[:, column]):
         return "stays the same" if len(outputs) == 1 else "stay the same"
+    if has_unstable_slope(explanation, outputs[column], curve.features):
+        return f"{name}without a clear direction"
     if direction := _direction(curve, values[:, [column]]):
         return f"{name}{_WORDS[direction]}"
     low, high = (grid_point(curve, at) for at in curve_extremes(curve, values[:, column]))

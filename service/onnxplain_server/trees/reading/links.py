@@ -34,8 +34,8 @@ class LinkFunction(Enum):
     """The exponential of each score."""
 
 
-LOGISTIC, SOFTMAX, EXPONENTIAL = range(3)
-"""Numbers of the link functions, for kernels."""
+LOGISTIC, SOFTMAX, EXPONENTIAL, IDENTITY = range(4)
+"""Numbers of the link functions, for kernels; the last one stands for none."""
 _NUMBERS = {
     LinkFunction.LOGISTIC: LOGISTIC,
     LinkFunction.SOFTMAX: SOFTMAX,

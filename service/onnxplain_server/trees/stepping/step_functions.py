@@ -16,7 +16,7 @@ from onnxplain_server.trees.counting.ranked_rows import RankedRows
 from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
 from onnxplain_server.trees.kernels.descent import build_descent
 from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
-from onnxplain_server.trees.reading.links import LinkedEnsemble
+from onnxplain_server.trees.reading.links import LinkScale
 from onnxplain_server.trees.stepping.step_kernels import (
     DescentInput,
     FeaturePoints,
@@ -51,7 +51,9 @@ class StepFunctions:
 
     Parameters
     ----------
-    linked : LinkedEnsemble
+    trees : Ensemble
+    scale : LinkScale
+        From sums of its leaves to the outputs.
     ranked : RankedRows
     sums : (n, n_targets)
         Sums of leaves of the rows.
@@ -61,13 +63,13 @@ class StepFunctions:
     rows : DescentInput
     """
 
-    def __init__(self, linked: LinkedEnsemble, ranked: RankedRows, sums: Matrix) -> None:
-        self._ensemble = linked.ensemble
-        self._scale = linked.scale
+    def __init__(self, trees: Ensemble, scale: LinkScale, ranked: RankedRows, sums: Matrix) -> None:
+        self._ensemble = trees
+        self._scale = scale
         self._shares = ranked.shares
         cells = np.ascontiguousarray(ranked.codes.T)
-        descent = build_descent(linked.ensemble)
-        self.rows = DescentInput(descent, linked.ensemble.values, cells, sums)
+        descent = build_descent(trees)
+        self.rows = DescentInput(descent, trees.values, cells, sums)
 
     def means(self, feature: int, points: Int32Array, shares: Vector, pool: BlockPool) -> RowMeans:
         """Average outputs over rows, and over points of a feature.

@@ -19,7 +19,7 @@ from onnxplain_server.trees.kernels.descent import (
     Descent,
 )
 from onnxplain_server.trees.reading.ensemble import Int32Array
-from onnxplain_server.trees.reading.links import EXPONENTIAL, SOFTMAX, LinkScale
+from onnxplain_server.trees.reading.links import EXPONENTIAL, IDENTITY, SOFTMAX, LinkScale
 
 
 class FeaturePoints(NamedTuple):
@@ -174,6 +174,8 @@ def _link(level: Vector, scale: LinkScale, outputs: Vector) -> None:
             score += scale.matrix[k, target] * level[target]
         outputs[k] = score
         largest = max(largest, score)
+    if scale.link == IDENTITY:
+        return
     if scale.link != SOFTMAX:
         for k in range(len(outputs)):
             is_exponential = scale.link == EXPONENTIAL

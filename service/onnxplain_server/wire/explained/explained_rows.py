@@ -39,7 +39,7 @@ _ENVELOPE = {"id", "outputs", "model_name", "model_version", "signature_name"}
 
 _OF_OPERATOR = (
     *("model", "table", "feature_columns", "target_column", "weight_column"),
-    *("target_columns", "model_name", "partial", "result_uri"),
+    *("cluster_column", "target_columns", "model_name", "partial", "result_uri"),
 )
 """Fields of a request that the operator's settings decide, or that need another way to answer."""
 

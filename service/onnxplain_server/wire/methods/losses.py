@@ -25,6 +25,15 @@ def _write_loss(options: Any) -> Values:
 
 
 _COMPARED = ("AverageLossOptions", "PermutationImportanceOptions")
+
+
+def _intervals(loss: Any) -> Values:
+    """Write the spread of an average loss over replicates; nothing without these."""
+    return {name: getattr(loss.band, name, None) for name in ("standard_errors", "lower", "upper")}
+
+
 EXCEPTIONS = WireExceptions(
-    read=dict.fromkeys(_COMPARED, read_loss), write=dict.fromkeys(_COMPARED, _write_loss)
+    read=dict.fromkeys(_COMPARED, read_loss),
+    write=dict.fromkeys(_COMPARED, _write_loss),
+    results={"AverageLoss": _intervals},
 )

@@ -7,6 +7,7 @@ from typing import Any
 from onnxplain.v1 import partial_dependence_pb2
 
 from onnxplain_server.wire.message_fields import Values, WireExceptions
+from onnxplain_server.wire.methods.curve_bands import write_curve
 from onnxplain_server.wire.table import from_column, to_columns
 
 
@@ -26,7 +27,5 @@ def write_grids(options: Any) -> Values:
 EXCEPTIONS = WireExceptions(
     read={"PartialDependenceOptions": read_grids},
     write={"PartialDependenceOptions": write_grids},
-    results={
-        "PartialDependenceCurve": lambda curve: {"grid": to_columns(curve.features, curve.grid)}
-    },
+    results={"PartialDependenceCurve": write_curve, "GroupDifference": write_curve},
 )

@@ -53,7 +53,9 @@ class NeededColumns:
         own = model.names if len(model.inputs) == 1 else ()
         inputs = [Input(each.name, each.type, each.width or None, own) for each in model.inputs]
         expected = getattr(request, "expected_prediction_columns", ())
-        others = (request.target_column, request.weight_column, *request.target_columns, *expected)
+        clusters = getattr(request, "cluster_column", "")
+        roles = (request.target_column, request.weight_column, clusters)
+        others = (*roles, *request.target_columns, *expected)
         by_input = [(each.input, tuple(each.columns)) for each in request.input_columns]
         return text_columns(inputs, column_names, tuple(request.feature_columns), others, by_input)
 

@@ -42,11 +42,12 @@ class AccumulatedLocalEffects:
         Number of quantile groups of a numeric `group_column` with more distinct values than this.
         In [1, 100]; default: 4.
     repeat_count : int, optional
-        Number of bootstrap replicates of the rows, for standard errors and intervals, at the same
-        bins. Costs no further prediction; fewer than 100 rows (of equal weight) give the warning
-        FEW_ROWS. 0 turns it off, otherwise in [10, 10000]; default: 0.
+        Number of bootstrap replicates of the rows, for standard errors, intervals and simultaneous
+        bands, at the same bins. Costs no further prediction; fewer than 100 rows (of equal weight)
+        give the warning FEW_ROWS. 0 turns it off, otherwise in [10, 10000]; default: 0.
     confidence_level : float, optional
-        Confidence level of the intervals, point by point. In [0.5, 0.999]; default: 0.95.
+        Confidence level of the intervals, point by point, and of the bands as a whole. In
+        [0.5, 0.999]; default: 0.95.
 
     Examples
     --------

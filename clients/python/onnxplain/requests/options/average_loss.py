@@ -135,6 +135,14 @@ class AverageLoss:
         Default: all rows are one query.
     rank_count : int, optional
         For NDCG: number of first rows of each query that count. In [1, 1000000]; default: all.
+    repeat_count : int, optional
+        Number of bootstrap replicates of the rows, for standard errors and intervals of the losses;
+        of a ranking, replicates draw whole queries. Costs no further prediction, and of a score the
+        time of as many scores. Fewer than 100 rows (of equal weight) give the warning FEW_ROWS. A
+        table that is read in blocks is then explained on rows drawn from it. 0 turns it off,
+        otherwise in [10, 10000]; default: 0.
+    confidence_level : float, optional
+        Confidence level of the intervals. In [0.5, 0.999]; default: 0.95.
 
     Examples
     --------
@@ -153,6 +161,8 @@ class AverageLoss:
     probability_floor: float | None = None
     query_column: str = ""
     rank_count: int | None = None
+    repeat_count: int | None = None
+    confidence_level: float | None = None
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
@@ -171,5 +181,7 @@ class AverageLoss:
                 probability_floor=self.probability_floor,
                 query_column=self.query_column,
                 rank_count=self.rank_count,
+                repeat_count=self.repeat_count,
+                confidence_level=self.confidence_level,
             )
         )

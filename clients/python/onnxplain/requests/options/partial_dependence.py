@@ -70,6 +70,16 @@ class PartialDependence:
         (`outside_shares`, of all rows in place of those of groups). Points with more are left out,
         and not predicted; 1 leaves out none. INVALID_OPTION where none remains, where the table has
         too few rows to tell, and for STEPS. In [0, 1]; default: 1.
+    repeat_count : int, optional
+        Number of bootstrap replicates of the rows, for standard errors, intervals and simultaneous
+        bands; take 200 or more. Costs about no further prediction: the curves of the rows are
+        averaged anew, with trees, and of more than some thousand rows, those of 500 of them (or of
+        500 clusters), which tell the spread of all. Fewer than 100 rows (of equal weight) give the
+        warning FEW_ROWS. A table that is read in blocks is then explained on rows drawn from it. 0
+        turns it off, otherwise in [10, 10000]; default: 0.
+    confidence_level : float, optional
+        Confidence level of the intervals, and of the bands as a whole. In [0.5, 0.999]; default:
+        0.95.
 
     Examples
     --------
@@ -86,6 +96,8 @@ class PartialDependence:
     group_count: int | None = None
     include_missing: bool = False
     max_outside_share: float | None = None
+    repeat_count: int | None = None
+    confidence_level: float | None = None
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
@@ -102,5 +114,7 @@ class PartialDependence:
                 group_count=self.group_count,
                 include_missing=self.include_missing,
                 max_outside_share=self.max_outside_share,
+                repeat_count=self.repeat_count,
+                confidence_level=self.confidence_level,
             )
         )

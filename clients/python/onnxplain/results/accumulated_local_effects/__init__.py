@@ -10,17 +10,25 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from onnxplain.columns import Values, feature_columns, from_column, stack
+from onnxplain.results.origins import Conclusion
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import RowsUsed
 from onnxplain.results.reading import read
-from onnxplain.results.tabular import Tabular, curves_frame, read_result
+from onnxplain.results.tabular import (
+    BAND_COLUMNS,
+    BAND_FIELDS,
+    Tabular,
+    band_columns,
+    curves_frame,
+    read_result,
+)
 from onnxplain.v1 import accumulated_local_effects_pb2, explanation_service_pb2
 from onnxplain.v1.accumulated_local_effects_pb2 import AccumulatedLocalEffectsOptions
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_OWN_COLUMNS = ("curve", "group", "output", "value", "standard_error", "lower", "upper")
+_OWN_COLUMNS = ("curve", "group", "output", "value", *BAND_COLUMNS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +55,9 @@ class AccumulatedLocalEffect(Tabular):
         Weights of the rows at each point, shared between points.
     output_names : tuple of str
     standard_errors, lower, upper : (n_points, n_outputs)
-        (0, n_outputs) without replicates.
+        Of each point by itself; (0, n_outputs) without replicates.
+    simultaneous_lower, simultaneous_upper : (n_points, n_outputs)
+        Ends of the band that holds all values of an output at once; likewise.
     message : AccumulatedLocalEffect
         As the server sent it.
     """
@@ -65,6 +75,8 @@ class AccumulatedLocalEffect(Tabular):
     standard_errors: npt.NDArray[np.float64]
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
+    simultaneous_lower: npt.NDArray[np.float64]
+    simultaneous_upper: npt.NDArray[np.float64]
     message: accumulated_local_effects_pb2.AccumulatedLocalEffect = field(repr=False)
 
     @classmethod
@@ -76,7 +88,7 @@ class AccumulatedLocalEffect(Tabular):
         """Read the message of the contract."""
         by_point = {
             name: np.array(getattr(message, name)).reshape(-1, len(output_names))
-            for name in ("values", "standard_errors", "lower", "upper")
+            for name in ("values", *BAND_FIELDS)
         }
         grid = tuple(from_column(column) for column in message.grid)
         return read(cls, message, grid=grid, output_names=output_names, message=message, **by_point)
@@ -87,9 +99,10 @@ class AccumulatedLocalEffect(Tabular):
         Returns
         -------
         pyarrow.Table
-            A column for each feature, then `group`, `output`, `value`, `standard_error`, `lower`
-            and `upper`, which are null without replicates. A feature with one of these names, or
-            "curve", gets " (feature)" after its name.
+            A column for each feature, then `group`, `output`, `value`, `standard_error`, `lower`,
+            `upper`, `simultaneous_lower` and `simultaneous_upper`, which are null without
+            replicates. A feature with one of these names, or "curve", gets " (feature)" after its
+            name.
         """
         n_points, n_outputs = self.values.shape
         names = feature_columns(self.features, _OWN_COLUMNS)
@@ -100,11 +113,7 @@ class AccumulatedLocalEffect(Tabular):
         columns["group"] = pa.array([self.group] * self.values.size, pa.string())
         columns["output"] = pa.array(list(self.output_names) * n_points, pa.string())
         columns["value"] = pa.array(self.values.reshape(-1))
-        intervals = {"standard_error": self.standard_errors, "lower": self.lower}
-        for name, numbers in {**intervals, "upper": self.upper}.items():
-            found = numbers.reshape(-1) if numbers.size else [None] * self.values.size
-            columns[name] = pa.array(found, pa.float64())
-        return pa.table(columns)
+        return pa.table({**columns, **band_columns(self)})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,6 +135,8 @@ class AccumulatedLocalEffectsResult(Tabular):
         The rows of the table that the numbers are computed on.
     message : AccumulatedLocalEffectsResult
         As the server sent it.
+    conclusions : tuple of Conclusion
+        What also holds in the replicates of the rows; empty without these.
 
     Examples
     --------
@@ -141,6 +152,7 @@ class AccumulatedLocalEffectsResult(Tabular):
     options: AccumulatedLocalEffectsOptions
     rows: RowsUsed | None
     message: accumulated_local_effects_pb2.AccumulatedLocalEffectsResult = field(repr=False)
+    conclusions: tuple[Conclusion, ...] = ()
 
     @classmethod
     def from_message(

@@ -68,6 +68,11 @@ class Arena:
         self.filled_bytes = max(self.filled_bytes, end)
         return self.memory[start:end]
 
+    def reader(self, length: int) -> ArenaReader:
+        """Return a reader of the first bytes."""
+        self.get(0, length)  # raises where they end after the memory
+        return ArenaReader(self.memory, length)
+
     def parts(self, length: int) -> Iterator[bytes]:
         """Copy the first bytes out, in parts of 1 MiB; other threads run between two of them."""
         for start in range(0, length, _PART_BYTES):
@@ -91,6 +96,20 @@ class Arena:
     def close(self) -> None:
         """Unmap the memory."""
         self.memory.close()
+
+
+class ArenaReader:
+    """Reader of a body that is not copied as a whole; it exports nothing of the memory."""
+
+    def __init__(self, memory: mmap.mmap, length: int) -> None:
+        self._memory = memory
+        self._at, self._end = 0, length
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes, or all that are left."""
+        start = self._at
+        self._at = self._end if size < 0 else min(self._end, start + size)
+        return self._memory[start : self._at]
 
 
 def _slices(part: bytes | bytearray) -> Iterator[memoryview]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from onnxplain_server.adapters.workers.ipc.arena import Arena
+from onnxplain_server.adapters.workers.ipc.arena import Arena, ArenaReader
 from onnxplain_server.core.interfaces import Blob, Blobs
 from onnxplain_server.core.request import Body, ReplyFormat, ServiceMethod
 
@@ -35,7 +35,7 @@ def pack_body(arena: Arena, body: Body) -> bytes:
     return json.dumps([body.method.value, body.media_type, size]).encode()
 
 
-def unpack_body(arena: Arena, payload: bytes) -> tuple[ServiceMethod, str, bytes]:
+def unpack_body(arena: Arena, payload: bytes) -> tuple[ServiceMethod, str, ArenaReader]:
     """Read a body's method, media type and content."""
     method, media_type, size = json.loads(payload)
-    return ServiceMethod(method), media_type, arena.get(size)
+    return ServiceMethod(method), media_type, arena.reader(size)

@@ -24,7 +24,10 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     options = method.resolve(options, sample.features.names, task.path)
     groups = _groups(task, options)
     rows = np.concatenate([drawn for _, drawn in groups])
-    backgrounds = [(label, sample.unmerged(drawn)) for label, drawn in groups]
+    backgrounds = [
+        (label, sample.unmerged(drawn), sample.units(sample.table.as_sent(drawn)))
+        for label, drawn in groups
+    ]
     entries = list(method.moves(options, backgrounds))
     cost = len(rows) + sum(moves.cost() for entry in entries for moves in entry)
     return Job(
@@ -49,5 +52,6 @@ PREPARATION = Preparation(
     prepare=prepare,
     moves_few_features=True,
     rehearsing=to_its_end,
+    resamples_rows=lambda options: options.resampling.repeat_count > 0,
     warm_up=({"repeatCount": 10},),
 )

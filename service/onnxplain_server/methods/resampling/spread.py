@@ -1,68 +1,18 @@
-"""Resampling: bootstrap and jackknife standard errors and intervals, by reweighting rows.
-
-A row's weight in a replicate depends on its number and on the seed only: see `core.row_draws`.
-
-Rows are assumed to be independent. For clustered rows (several of one patient, neighbours in
-one street), the true spread is larger than resampling of single rows shows.
-"""
+"""Spread of a statistic over replicates: standard errors, biases and intervals."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Indices, Matrix, Vector
-from onnxplain_server.core.contract_limits import InteractionsOptions
-from onnxplain_server.core.model import Note
-from onnxplain_server.core.row_draws import jackknife_groups, poisson_counts
-from onnxplain_server.core.warnings import MethodWarning
+from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.methods.resampling.replicates import Resampling, Scheme
 
-MIN_ROWS = 100
-"""Rows from which intervals carry no warning; with 50 and heavy tails, few have their coverage."""
 _MAX_RELATIVE_REACH = 0.75
 """Bound of reach over value; the upper end diverges as the ratio approaches 1."""
 _CHANCE_SHARE = 0.05
 """Share of a denominator that is chance, from which intervals of a ratio allow for it."""
-
-
-Scheme: TypeAlias = InteractionsOptions.Resampling
-"""Resampling scheme."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resampling:
-    """Options of resampling; see `Resampling` in the contract.
-
-    Attributes
-    ----------
-    repeat_count : int
-        Number of replicates; 0: no resampling.
-    confidence_level : float
-        In (0, 1).
-    """
-
-    repeat_count: int = InteractionsOptions.repeat_count.default
-    scheme: Scheme = InteractionsOptions.resampling.default
-    confidence_level: float = InteractionsOptions.confidence_level.default
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Replicates:
-    """Replicates of the rows, as weights.
-
-    Attributes
-    ----------
-    weights : (n_replicates, n_rows)
-        Not all 0 in any replicate.
-    omitted : (n_replicates,)
-        Share of the rows that a jackknife replicate omits; 0 for the bootstrap.
-    """
-
-    weights: Matrix
-    omitted: Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,42 +31,6 @@ class ReplicateSpread:
     lower: Vector
     upper: Vector
     biases: Vector
-
-
-def replicate(resampling: Resampling, weights: Vector, rows: Indices, seed: int) -> Replicates:
-    """Draw replicates of rows with their case weights, and their numbers: (n_rows,) each."""
-    match resampling.scheme:
-        case Scheme.BOOTSTRAP:
-            replicates = bootstrap(weights, rows, seed, range(resampling.repeat_count))
-            return Replicates(replicates, np.zeros(len(replicates)))
-        case Scheme.JACKKNIFE:
-            return _jackknife(weights, rows, seed, resampling.repeat_count)
-
-
-def bootstrap(weights: Vector, rows: Indices, seed: int, repeats: Sequence[int]) -> Matrix:
-    """Draw bootstrap replicates by their numbers: (n_replicates, n_rows).
-
-    Each row is in a replicate as often as a Poisson number of mean 1 says, so that no row's weight
-    depends on the others. Replicates without any row, in which nothing has a mean, are left out:
-    of n rows, a share of exp(-n).
-    """
-    replicates = poisson_counts(rows, seed, repeats)
-    has_rows = replicates.any(axis=1)
-    if not has_rows.all():
-        replicates = replicates[has_rows]
-    replicates *= weights
-    return replicates
-
-
-def _jackknife(weights: Vector, rows: Indices, seed: int, group_count: int) -> Replicates:
-    """Omit one random group of rows per replicate, from background and evaluation alike.
-
-    Each row is in one group. Groups without rows, or with all of them, have no replicate.
-    """
-    groups = jackknife_groups(rows, group_count, seed)
-    sizes = np.bincount(groups, minlength=group_count)
-    numbers = np.flatnonzero((sizes > 0) & (sizes < len(rows)))
-    return Replicates((groups != numbers[:, None]) * weights, sizes[numbers] / len(rows))
 
 
 def spread(
@@ -276,24 +190,3 @@ def mean_square_interval(value: Vector, corrected: Vector, reach: Vector) -> tup
     proportional = corrected / (1 - np.minimum(share, _MAX_RELATIVE_REACH))
     lower, upper = corrected - reach, np.maximum(corrected + reach, proportional)
     return np.maximum(lower, 0), np.maximum(upper, 0)
-
-
-def effective_row_count(weights: Vector) -> float:
-    """Return Kish's effective sample size: the count of equal weights with the same precision."""
-    shares = weights / weights.max()
-    return float(shares.sum() ** 2 / (shares**2).sum())
-
-
-def few_rows_notes(resampling: Resampling, weights: Vector) -> tuple[Note, ...]:
-    """Warn if rows are too few for the intervals."""
-    if not resampling.repeat_count:
-        return ()
-    count = effective_row_count(weights)
-    if count >= MIN_ROWS:
-        return ()
-    message = (
-        f"Standard errors and intervals rest on an effective sample of {count:.4g} rows; below "
-        f"{MIN_ROWS}, intervals may cover less often than their level says if predictions have "
-        "heavy tails, and standard errors may be far off. Send more rows, or raise row_count."
-    )
-    return (Note(MethodWarning.FEW_ROWS, message),)
