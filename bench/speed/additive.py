@@ -155,11 +155,13 @@ def bare(case: Case) -> float:
 def questions(case: Case) -> Iterator[Question]:
     pairs = {"interactions": {"pairwise_feature_count": 16}}
     if len(case.columns) < _WIDE:
-        yield Question("curves, all rows", {"methods": [{"partial_dependence": {}}]})
+        curves = {"methods": [{"partial_dependence": {}}], "row_count": _ROWS}
+        yield Question("curves, all rows", curves)
         yield Question("H², 500 rows", {"methods": [pairs], "row_count": 500})
-        yield Question("H², all rows", {"methods": [pairs]}, is_for_both=False)
         margin = {"methods": [pairs], "scale": "MARGIN"}
         yield Question("H² of the margin, all rows", margin, is_for_both=False)
+        if "2 classes" in case.name:  # pairs of rows behind a softmax
+            yield Question("H², all rows", {"methods": [pairs]}, is_for_both=False)
         return
     yield Question("curves", {"methods": [{"partial_dependence": {}}]})
     yield Question("overall H²", {"methods": [{"interactions": {}}]}, is_for_both=False)

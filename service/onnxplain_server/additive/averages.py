@@ -80,13 +80,15 @@ def _of_sums(
 def _of_products(
     rests: Matrix, points: Matrix, row_shares: Matrix, point_shares: Matrix | None
 ) -> tuple[Cube, Cube | None]:
-    """Average exponentials: that of a sum is a product."""
-    with np.errstate(over="ignore"):
-        rows, moved = np.exp(rests), np.exp(points)
-    over_rows = (row_shares @ rows)[:, np.newaxis] * moved
-    if point_shares is None:
-        return over_rows, None
-    return over_rows, rows * (point_shares @ moved)[:, np.newaxis]
+    """Average exponentials: that of a sum is a product, whose factors are scaled to be finite."""
+    largest_row, largest_point = rests.max(axis=0), points.max(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is told as such
+        means = row_shares @ np.exp(rests - largest_row)
+        over_rows = means[:, np.newaxis] * np.exp(points + largest_row)
+        if point_shares is None:
+            return over_rows, None
+        means = point_shares @ np.exp(points - largest_point)
+        return over_rows, means[:, np.newaxis] * np.exp(rests + largest_point)
 
 
 def _of_logistics(
