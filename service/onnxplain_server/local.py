@@ -40,8 +40,12 @@ from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.core.interfaces import BlobStore, Cache
 from onnxplain_server.core.request import Reply, ReplyFormat, RequestParts, ServiceMethod
 from onnxplain_server.core.sources import Sources
-from onnxplain_server.local_errors import translated
-from onnxplain_server.local_operations import LOCAL_CALLER, LocalOperations, local_store
+from onnxplain_server.local_operations import (
+    LOCAL_CALLER,
+    LocalOperations,
+    local_store,
+    translated,
+)
 from onnxplain_server.transport.admission.admission import NO_LIMITS, Caller
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.ticket import Ticket

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+import onnxplain
 from onnxplain.v1.explanation_service_pb2 import (
     ExplainRequest,
     ExplainResponse,
@@ -13,14 +15,15 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 
 from onnxplain_server.adapters.storage.operations.memory_operations import MemoryOperations
+from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.operations import OperationLimits
 from onnxplain_server.core.request import ServiceMethod
-from onnxplain_server.local_errors import translated
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.operations.executor import OperationExecutor
 from onnxplain_server.transport.operations.operation_calls import OperationCalls
 from onnxplain_server.transport.service import Service
+from onnxplain_server.transport.status import STATUS
 from onnxplain_server.wire.requests.message_split import split_message
 
 LOCAL_CALLER = "local"
@@ -28,6 +31,18 @@ LOCAL_CALLER = "local"
 _YEAR = 365 * 86_400.0
 _LIMITS = OperationLimits(byte_count=2**63, seconds=_YEAR, kept_count=2**31, lease_seconds=2.0)
 _STOP_SECONDS = 10.0
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn the server's errors into those of the Python client."""
+    try:
+        yield
+    except ExplainError as error:
+        reason = error.reason
+        raise onnxplain.ExplainError(
+            reason.name, error.message, error.field, STATUS[reason].grpc.name
+        ) from error
 
 
 def local_store() -> MemoryOperations:

@@ -34,12 +34,12 @@ def table(seed: int = 0, n: int = N) -> dict[str, Any]:
 
 def explained(make, columns, **given) -> tuple[Result, int]:
     question = {name: given.pop(name) for name in QUESTION if name in given}
-    given = {
+    asked: dict[str, Any] = {
         "features": (("a",),),
         "resampling": Resampling(REPEATS, confidence_level=LEVEL),
-    } | given
+    }
     model = make.model(tangled, ["a", "b"], ["double", "double"])
-    answer = make.answer(model, make.table(columns), Options(**given), **question)
+    answer = make.answer(model, make.table(columns), Options(**asked | given), **question)
     return answer.explanations[0].result, model.predicted
 
 
@@ -128,7 +128,10 @@ def test_some_rows_tell_the_spread_of_all(make, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(curve_bands, "_MAX_WEIGHTS", 0)
     some, predicted = explained(make, columns, **asked)
 
-    ratios = some.curves[0].band.standard_errors / whole.curves[0].band.standard_errors
+    band, whole_band = some.curves[0].band, whole.curves[0].band
+    assert band is not None
+    assert whole_band is not None
+    ratios = band.standard_errors / whole_band.standard_errors
     assert predicted == 6 * 4_500
     assert float(np.mean(ratios)) == pytest.approx(1, abs=0.12)
 
@@ -173,6 +176,7 @@ def test_plots_draw_both_bands_and_tell_what_they_are(make) -> None:
     (plot,) = plots(found)
 
     band = found.curves[0].band
+    assert band is not None
     rows = plot.vega_lite["data"]["values"]
     assert [row["wide_low"] for row in rows] == pytest.approx(
         band.simultaneous_lower[:, 0].tolist()

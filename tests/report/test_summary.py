@@ -237,7 +237,7 @@ def accumulated(values: list[float]) -> pb.Explanation:
 def concluded(explanation: pb.Explanation, kind: str, features: str, share: float):
     """Add a conclusion, and how many replicates agree."""
     explanation.conclusions.add(
-        kind=kind,  # type: ignore[arg-type] # names are taken
+        kind=kind,
         features=features.split(":"),
         output_name="y",
         replicate_share=share,

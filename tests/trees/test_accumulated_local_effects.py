@@ -10,6 +10,7 @@ from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.background import unmerged
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.methods import accumulated_local_effects as method
+from onnxplain_server.methods.resampling.units import RowUnits
 from onnxplain_server.trees.exact import Exact
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.linked import JointRows, Linked
@@ -80,7 +81,7 @@ def test_effects_are_those_of_the_definition(regressor, brute, threads, link) ->
     engine = engine_of(link, ensemble, background, host, threads)
 
     options = method.resolve(method.Options(bin_count=6), ("a", "b", "c"), "")
-    entries = list(method.moves(options, [("", background)]))
+    entries = list(method.moves(options, [("", background, RowUnits(np.arange(60)))]))
     result = method.compute(engine, options, entries, 0)
 
     add_up = brute(trees, rows).predict

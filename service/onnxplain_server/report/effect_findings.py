@@ -7,10 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 from onnxplain.v1.accumulated_local_effects_pb2 import AccumulatedLocalEffect
-from onnxplain.v1.individual_conditional_expectation_pb2 import (
-    IndividualConditionalExpectationCurves,
-    IndividualConditionalExpectationResult,
-)
 from onnxplain.v1.interactions_pb2 import InteractionsResult, InteractionStatistic
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceCurve, PartialDependenceResult
 
@@ -27,7 +23,6 @@ from onnxplain_server.plots.elements.number_formats import (
     spell_apart,
     spell_beside,
 )
-from onnxplain_server.plots.elements.selection import ascending
 from onnxplain_server.plots.units.prediction_units import Units
 from onnxplain_server.report.finding import (
     Finding,
@@ -120,38 +115,6 @@ def of_partial_dependence(result: PartialDependenceResult) -> Iterator[Finding]:
             for curve in shown
             for row in _curve(curve, outputs, grouped)
         ),
-        left_out,
-    )
-
-
-def of_individual(
-    result: IndividualConditionalExpectationResult, units: Units
-) -> Iterator[Finding]:
-    """Write how much the curves of single rows change."""
-    outputs = distinguish(result.output_names)
-    grouped = any(any(curves.groups) for curves in result.curves)
-    columns = (
-        Heading("feature"),
-        *([Heading("group")] if grouped else []),
-        *if_several(outputs, Heading("output")),
-        Heading("rows", is_number=True),
-        Heading(f"typical change ({units.of_values(outputs)})", is_number=True),
-        Heading("largest change", is_number=True),
-        Heading("in row", is_number=True),
-    )
-    with np.errstate(over="ignore"):
-        sizes = [-float(row_changes(c, outputs).sum(axis=1).mean()) for c in result.curves]
-    ranked = [result.curves[place] for place in np.argsort(sizes, kind="stable")]
-    rows = [row for curves in ranked for row in _individual(curves, outputs)]
-    shown, left_out = truncate(rows, 1, "further rows")
-    yield Finding(
-        "Change along the curves of single rows",
-        "change = highest less lowest prediction as the feature moves, or those named together "
-        "move, and the row stays as it is; "
-        "typical = median over rows",
-        "values that a row cannot have are tried too; rows are counted from 0",
-        columns,
-        tuple(shown),
         left_out,
     )
 
@@ -274,37 +237,3 @@ def _grid_number(value: float, grid: Vector) -> str:
         return "missing" if np.isnan(value) else not_finite(value)
     others = np.unique(grid[np.isfinite(grid)])
     return spell_apart(value, others, scale_format(others))
-
-
-def _individual(
-    curves: IndividualConditionalExpectationCurves, outputs: Sequence[str]
-) -> Iterator[tuple[str, ...]]:
-    changes = row_changes(curves, outputs)
-    groups = list(dict.fromkeys(curves.groups))
-    for group in (groups[i] for i in ascending(groups)):
-        rows = np.flatnonzero([label == group for label in curves.groups])
-        for column, output in enumerate(outputs):
-            group_changes = changes[rows, column]
-            largest = int(np.argmax(group_changes))
-            yield (
-                joined(curves.features or [curves.feature], " and "),
-                *([clean(group)] if group else []),
-                *if_several(outputs, output),
-                f"{len(rows):,}",
-                spell_beside(_median(group_changes), changes),
-                spell_beside(float(group_changes[largest]), changes),
-                f"{curves.row_indices[rows[largest]]:,}",
-            )
-
-
-def _median(values: Vector) -> float:
-    with np.errstate(over="ignore"):
-        return float(np.median(values))
-
-
-def row_changes(curves: IndividualConditionalExpectationCurves, outputs: Sequence[str]) -> Matrix:
-    """Return highest minus lowest value of each curve: (n_rows, n_outputs)."""
-    shape = (len(curves.row_indices), -1, len(outputs))
-    with np.errstate(over="ignore"):
-        changes: Matrix = np.ptp(np.array(curves.values).reshape(shape), axis=1)
-    return changes

@@ -18,6 +18,7 @@ from onnxplain_server.report import (
     attribution_findings,
     effect_findings,
     firm_findings,
+    individual_findings,
     loss_findings,
     swarm_findings,
     vector_findings,
@@ -128,7 +129,7 @@ _REPORTS: Mapping[str, MethodReport] = MappingProxyType({
         ranking=Ranking("size of effect", leading.by_size, effects.moving_most),
     ),
     "individual_conditional_expectation": MethodReport(
-        findings=lambda e, units: effect_findings.of_individual(
+        findings=lambda e, units: individual_findings.of_individual(
             e.individual_conditional_expectation, units
         ),
         sentences=lambda e, _told: effects.of_individual(e),

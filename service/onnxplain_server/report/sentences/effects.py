@@ -21,9 +21,9 @@ from onnxplain_server.report.effect_findings import (
     curve_extremes,
     grid_point,
     outside_text,
-    row_changes,
 )
 from onnxplain_server.report.finding import number
+from onnxplain_server.report.individual_findings import row_changes
 from onnxplain_server.report.sentences.stable import has_unstable_slope, told_apart
 from onnxplain_server.report.sentences.words import feature_names, few_of, for_output, of_output
 
