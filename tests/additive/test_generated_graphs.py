@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 from onnxplain_server.adapters.onnx import OnnxModel, load
@@ -212,6 +212,8 @@ class Case:
         g.end(g.mixed(tensor, width, targets), targets)
         self.model, features = g.load(), g.features()
         additive = self.model.additive
+        if isinstance(additive, Refusal) and "independently" in additive.reason:
+            reject()  # steep functions round otherwise in other calls
         assert isinstance(additive, AdditiveModel), additive
         self.additive: AdditiveModel = additive
         self.rng = g.rng

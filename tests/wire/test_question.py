@@ -185,11 +185,11 @@ def test_options_of_partial_dependence_are_read_zero_included() -> None:
         ),
         (
             ExplainRequest.FromString(
-                ExplainRequest(methods=[INTERACTIONS]).SerializeToString() + b"\x40\x03"
+                ExplainRequest(methods=[INTERACTIONS]).SerializeToString() + b"\x40\x63"
             ),
             Reason.INVALID_OPTION,
             "engine",
-            ["engine", "3"],
+            ["engine", "99"],
         ),
     ],
 )

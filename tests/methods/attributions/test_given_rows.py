@@ -54,7 +54,7 @@ def values(client, name: str, question: dict[str, Any] | None = None, **options)
     [
         ("lightgbm_categorical_regressor", "TREES", {"order": 2}),
         ("lightgbm_categorical_regressor", "TREES", {"perturbation": "PATH_DEPENDENT"}),
-        ("sklearn_columns_ignore", "BLACK_BOX", {}),  # text, and sums: any orders give the same
+        ("sklearn_columns_ignore", "ADDITIVE", {}),  # text, and sums
         ("network_float", "BLACK_BOX", {"permutation_count": 100_000}),  # all coalitions
     ],
 )
@@ -185,9 +185,10 @@ def test_a_lone_row_is_taken_in_any_form_and_tells_the_features_alone(client) ->
     _, columns = kind("sklearn_columns_ignore")
     row = {name: own[3] for name, own in columns.items()} | {"Gender": None, "name": "Ada"}
     frame = pd.DataFrame([row]).astype({"name": "category"})
+    question, few = {"engine": "BLACK_BOX"}, {"permutation_count": 30}
 
     answers = [
-        values(client, "sklearn_columns_ignore", explained_rows=rows, permutation_count=30)
+        values(client, "sklearn_columns_ignore", question, explained_rows=rows, **few)
         for rows in (row, pd.Series(row), frame)
     ]
 
