@@ -1,6 +1,6 @@
 """Kills of Dask workers: the bits of an answer of which a worker is killed again and again.
 
-python -m bench.speed.cluster_kills 5000000 20
+python -m bench.server.survival.dask_kills 5000000 20
 
 Explains a file (H² of ten features, ten pairs, 300 trees) by two threads of this process, and by
 two workers of one thread, of which the older one is killed and replaced every so many seconds.
