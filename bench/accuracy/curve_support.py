@@ -1,4 +1,4 @@
-"""How often curves leave the data, on 14 tables; their shares beside brute force; and the cost.
+"""Curves that leave the data, on 14 tables: how many; their shares beside brute force; the cost.
 
 Shares are those of the server's measure, of each feature at the rows' own values. Brute force moves
 50,000 rows, each to the value of another one, and counts cells of tenths on all rows of the table.
@@ -46,7 +46,7 @@ _MOST_PREDICTED = 10
 
 
 class Row(NamedTuple):
-    """What one table shows: shares by feature, partners, and shares by brute force."""
+    """Findings on one table: shares by feature, partners, and shares by brute force."""
 
     name: str
     row_count: int

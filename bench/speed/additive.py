@@ -56,6 +56,7 @@ def saved(nodes: list[NodeProto], inputs: list[ValueInfoProto], **constants: Arr
     return bytes(helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString())
 
 
+# Long: a graph, node by node.
 def pipeline(classes: int) -> Case:
     """One-hot columns of words beside scaled numbers, and a logistic model of them."""
     rng = np.random.default_rng(0)

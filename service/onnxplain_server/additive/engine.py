@@ -31,7 +31,7 @@ _FEWEST_ROWS = 4_000
 
 
 class AdditiveSetup(NamedTuple):
-    """What an additive engine has beside its rows.
+    """Parts of an additive engine beside its rows.
 
     Attributes
     ----------

@@ -185,7 +185,16 @@ class AdditiveModel:
         rounding = max(rounding, self.sums.rounding)
         count = (self.sums.addition_count + 2) * rounding
         size = np.abs(values) @ self.sums.absolute.T + self.sums.absolute_offset
-        of_sums = count / max(1 - count, 0.5) * size
+        errors = self._errors_behind_link(sums, count / max(1 - count, 0.5) * size, rounding)
+        if self.combination is None:
+            return errors
+        matrix, offset = self.combination
+        size = np.abs(self.linked(sums)) @ np.abs(matrix).T + np.abs(offset)
+        combined: Matrix = errors @ np.abs(matrix).T
+        return combined + _PROBABILITY_ROUNDING * rounding * size
+
+    def _errors_behind_link(self, sums: Matrix, of_sums: Matrix, rounding: float) -> Matrix:
+        """Bound the errors of linked sums by those of the sums: (n_rows, n_sums)."""
         match self.link:
             case TermLink.IDENTITY:
                 return of_sums
@@ -202,12 +211,7 @@ class AdditiveModel:
                 total = logistic(sums).sum(axis=-1, keepdims=True)
                 single = of_sums / 4 + _PROBABILITY_ROUNDING * rounding
                 errors = (single + single.sum(axis=-1, keepdims=True)) / total
-        if self.combination is None:
-            return errors
-        matrix, offset = self.combination
-        size = np.abs(self.linked(sums)) @ np.abs(matrix).T + np.abs(offset)
-        combined: Matrix = errors @ np.abs(matrix).T
-        return combined + _PROBABILITY_ROUNDING * rounding * size
+        return errors
 
 
 def logistic(sums: Array) -> Array:

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from onnxplain_server.additive.model import AdditiveModel
-from onnxplain_server.additive.terms import Terms
+from onnxplain_server.additive.terms import FeatureTerms
 from onnxplain_server.core.arrays import Array, Matrix
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.row_predictions import check_finite, not_finite
@@ -26,7 +26,7 @@ class SummedRows:
     def __init__(self, model: AdditiveModel, background: Background) -> None:
         self.model = model
         self.background = background
-        self._terms_of = Terms(model, background.features)
+        self._terms_of = FeatureTerms(model, background.features)
 
     @cached_property
     def outputs(self) -> Matrix:

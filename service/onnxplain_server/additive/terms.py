@@ -14,7 +14,7 @@ _BLOCK_NUMBERS = 1 << 22
 """Values that the front computes at once, which bounds memory."""
 
 
-class Terms:
+class FeatureTerms:
     """Terms of an additive model.
 
     Parameters

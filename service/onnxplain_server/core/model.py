@@ -128,7 +128,7 @@ class Note:
 
     @property
     def tells(self) -> Tells:
-        """What its message is about."""
+        """Subject of its message."""
         return Tells.HOW_IT_WAS_MADE if self.is_no_doubt else self.warning.value.tells
 
 

@@ -83,6 +83,7 @@ class EngineChoice:
                 return True
 
 
+# Long: one engine after the other, each with why it does not apply.
 def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
     model: Model,
     features: Features,

@@ -32,8 +32,7 @@ def of_permutation_importance(
     ranked = sorted(result.importances, key=lambda i: -_strength(i.values))
     shown, left_out = truncate(ranked, len(outputs), "weaker ones")
     changes = np.array([one.values for one in shown])
-    errors = np.array([one.standard_errors for one in shown])
-    errors = loss.increase_errors(before, changes, errors)
+    errors = loss.increase_errors(before, changes, np.array([i.standard_errors for i in shown]))
     values, after = loss.increases(before, changes), loss.values(before + changes)
     rows = [
         (
@@ -48,11 +47,11 @@ def of_permutation_importance(
     ]
     scale = "share of that before" if options.normalize else loss.unit(outputs, units)
     change = f"{'fall' if is_score(loss.loss) else 'increase'} ({scale})"
+    titles = [change, "± standard error", *([f"{loss.name} then"] if loss.is_root else [])]
     columns = (
         Heading("shuffled"),
         *if_several(outputs, Heading("output")),
-        *(Heading(title, is_number=True) for title in (change, "± standard error")),
-        *([Heading(f"{loss.name} then", is_number=True)] if loss.is_root else []),
+        *(Heading(title, is_number=True) for title in titles),
     )
     yield Finding(
         "Permutation importance",

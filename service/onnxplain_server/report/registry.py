@@ -26,7 +26,7 @@ from onnxplain_server.report import (
 from onnxplain_server.report.class_findings import of_pairings
 from onnxplain_server.report.conclusion_findings import of_conclusions
 from onnxplain_server.report.finding import Finding
-from onnxplain_server.report.sentences import attributions, effects, leading, losses, vectors
+from onnxplain_server.report.sentences import attributions, effects, firm, leading, losses, vectors
 
 
 class Answered(NamedTuple):
@@ -147,7 +147,7 @@ _REPORTS: Mapping[str, MethodReport] = MappingProxyType({
     ),
     "firm": MethodReport(
         findings=lambda e, units: firm_findings.of_firm(e.firm, units),
-        sentences=lambda e, _told: effects.of_firm(e),
+        sentences=lambda e, _told: firm.of_firm(e),
     ),
     "swarm": MethodReport(
         findings=lambda e, _units: swarm_findings.of_swarm(e.swarm, e.options.swarm),

@@ -193,7 +193,8 @@ def _form_with_rows(form: _Form, kind: type[rest_request.Rows]) -> RequestParts:
     if file and (file.content or files):
         request.ClearField("model")
         return replace(_split(request), model=_together(file, files))
-    request.model.files.extend(ModelFile(name=name, content=content) for name, content in files)
+    if files:
+        request.model.files.extend(ModelFile(name=name, content=content) for name, content in files)
     return _split(request)
 
 

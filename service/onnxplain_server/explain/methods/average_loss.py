@@ -61,7 +61,6 @@ def prepare(task: Task, options: Options) -> Job[Result]:
 
     units = _units(task, options, sample.table.as_sent(rows), beside)
     compared = Compared(actual, groups, beside, units)
-
     return Job(
         options,
         len(rows),

@@ -1,4 +1,4 @@
-"""Sentences on effects: interactions, partial dependence, curves of single rows, FIRM."""
+"""Sentences on effects: interactions, partial dependence, curves of single rows."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from onnxplain.v1.explanation_service_pb2 import Conclusion, Explanation
 from onnxplain.v1.interactions_pb2 import InteractionStatistic
+from onnxplain.v1.partial_dependence_pb2 import PartialDependenceCurve
 
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.plots.claims.leaders import leaders
@@ -170,10 +171,7 @@ def of_partial_dependence(explanation: Explanation, most_important: str = "") ->
     curves = [np.array(curve.values).reshape(-1, len(outputs)) for curve in result.curves]
     if not curves or any(not np.isfinite(values).all() for values in curves):
         return
-    with np.errstate(over="ignore"):
-        ranges = np.array([
-            [0.0 if is_flat(column) else np.ptp(column) for column in values.T] for values in curves
-        ])  # fmt: skip
+    ranges = _ranges(curves)
     if not np.isfinite(ranges).all():
         return
     if largest(ranges) is None:
@@ -196,12 +194,22 @@ def of_partial_dependence(explanation: Explanation, most_important: str = "") ->
         f"{of_output(outputs, column)}{group} is lowest, {low}, and highest, {high}."
     )
     if curve.outside_share > TOLD_OUTSIDE:
-        partner = curve.outside_partner
-        beside = f", mostly with {clean(partner)}" if partner else ""
-        yield (
-            f"Of the rows moved along {feature_names(curve.features)}{group}, "
-            f"{outside_text(curve)} combine values that the table lacks{beside}."
-        )
+        yield _outside(curve, group)
+
+
+def _ranges(curves: Sequence[Array]) -> Array:
+    """Highest less lowest value of each curve: (n_curves, n_outputs)."""
+    with np.errstate(over="ignore"):
+        ranges = [[0.0 if is_flat(one) else np.ptp(one) for one in curve.T] for curve in curves]
+    return np.array(ranges)
+
+
+def _outside(curve: PartialDependenceCurve, group: str) -> str:
+    beside = f", mostly with {clean(curve.outside_partner)}" if curve.outside_partner else ""
+    return (
+        f"Of the rows moved along {feature_names(curve.features)}{group}, "
+        f"{outside_text(curve)} combine values that the table lacks{beside}."
+    )
 
 
 # Long: a sentence for each kind of curve.
@@ -268,32 +276,3 @@ def of_individual(explanation: Explanation) -> Iterator[str]:
         f"As {name} moves and the rest of a row stays, its prediction{of_output(outputs, column)} "
         f"changes by {typical} (median over {len(changes[row]):,} rows), at most by {most}."
     )
-
-
-def of_firm(explanation: Explanation) -> Iterator[str]:
-    """Name the feature along which the expected score moves most."""
-    result = explanation.firm
-    outputs = list(result.output_names)
-    if not result.importances:
-        return
-    values = np.abs(np.array([importance.values for importance in result.importances]))
-    place = largest(values)
-    if place is None:
-        return
-    column = place[1]
-    errors = np.array([
-        one.standard_errors[column] if one.standard_errors else 0.0 for one in result.importances
-    ])  # fmt: skip
-    rows = leaders(values[:, column], errors)
-    start = f"The expected score{of_output(outputs, column)} moves"
-    if not rows:
-        yield f"{start} along no feature by more than its error."
-        return
-    of_each = [(importance.feature,) for importance in result.importances]
-    own = outputs[column], of_each, values[:, column]
-    rows = told_apart(explanation, Conclusion.RANK, *own, rows)
-    names = [clean(result.importances[row].feature) for row in rows]
-    texts = [spell_beside(values[row, column], values) for row in rows]
-    deviation = texts[0] if texts[0] == texts[-1] else f"{texts[-1]} to {texts[0]}"
-    apart = ", which cannot be told apart" if len(rows) > 1 else ""
-    yield f"{start} most along {few_of(names)}{apart}: its standard deviation is {deviation}."

@@ -41,6 +41,7 @@ def of_permutation_importance(
         yield text if own >= loss_row_count else f"{text[:-1]} ({own:,} of the rows)."
 
 
+# Long: a sentence for each outcome of shuffling.
 def _shuffled(explanation: Explanation, units: Units) -> Iterator[str]:
     result = explanation.permutation_importance
     if not result.importances:
