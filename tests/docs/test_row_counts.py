@@ -19,7 +19,10 @@ ROOT = Path(__file__).parents[2]
 
 QUOTES = [
     ("README.md", f"default: {QUADRATIC_ROWS:,} rows where the cost grows with the square"),
-    ("docs/engines.md", f"| rows by default | all | a sample of {QUADRATIC_ROWS:,} where"),
+    (
+        "docs/engines.md",
+        f"| rows by default | all | all; a sample of {QUADRATIC_ROWS:,} behind a softmax |",
+    ),
     ("docs/engines.md", f"by default they use {LINKED_PAIR_ROWS:,} of the rows"),
     ("docs/methods/interactions.md", f"By default, {QUADRATIC_ROWS:,} rows are drawn"),
     ("docs/methods/partial-dependence.md", f"By default, {QUADRATIC_ROWS:,} rows are drawn"),

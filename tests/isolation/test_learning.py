@@ -37,7 +37,7 @@ def test_a_request_that_needs_scikit_learn_goes_to_a_worker_that_has_it(own, ref
     runner.explain(own.request(GOOD, ROWS, CURVES), {}, own.call())
     assert not runner._learning
 
-    request = own.request(GOOD, ROWS, CURVES, LEARNED)
+    request = own.request(GOOD, ROWS, CURVES, LEARNED, engine="BLACK_BOX")
     answer = ExplainResponse.FromString(runner.explain(request, {}, own.call()).content)
 
     expected = ExplainResponse.FromString(reference.runner.explain(request, {}, own.call()).content)

@@ -68,9 +68,10 @@ def _disagreement(
     """Compare what terms and model say of some rows."""
     rows = feeds(features, columns)
     values, predicted = additive.front(rows), model.predict(rows).astype(np.float64)
-    sums = values @ additive.sums.matrix.T + additive.sums.offset
-    allowed = additive.errors(values, sums, _rounding(model.roundings))
-    return first_difference(additive.outputs(sums), predicted, allowed, "its terms add up to")
+    with np.errstate(over="ignore", invalid="ignore"):  # such a sum disagrees
+        sums = values @ additive.sums.matrix.T + additive.sums.offset
+        allowed = additive.errors(values, sums, _rounding(model.roundings))
+        return first_difference(additive.outputs(sums), predicted, allowed, "its terms add up to")
 
 
 def _rounding(roundings: Vector) -> float:

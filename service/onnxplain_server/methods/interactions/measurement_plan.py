@@ -96,11 +96,10 @@ class Plan:
             None: pairs are chosen without one, where there are too many.
         """
         numerators = np.array([overall[j] for j in self.positions])
-        measured: dict[str, Sequence[Group]] = {}
-        listed: dict[str, Sequence[Group]] = {}
-        for order in JOINT:
-            if order == "pairwise" and self.pair_limit is not None:
-                continue  # of all features, there are too many
+        # In this order: effects of triples are made from those of pairs.
+        measured: dict[str, Sequence[Group]] = dict.fromkeys(JOINT, ())
+        listed = measured.copy()
+        for order in JOINT if self.pair_limit is None else ("threeway",):
             chosen = strongest(self.positions, numerators, self.count(order))
             measured[order] = list(combinations(chosen, SIZES[order]))
             listed[order] = list(combinations(self.shown(order, chosen), SIZES[order]))
