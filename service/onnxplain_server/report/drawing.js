@@ -266,6 +266,7 @@ globalThis.onnxplainDrawing = (() => {
   // Say what cannot be seen: that a picture goes on beyond the edge, and how to use it.
   function told(figure, target, { usermeta }) {
     const isCut = widthOf(target) > target.clientWidth + 1;
+    target.style.overflowX = isCut ? "" : "hidden"; // no bar for a fraction of a pixel
     const hints = [];
     if (isCut) hints.push("Wider than the screen: scroll it sideways.");
     if (usermeta && usermeta.hint) hints.push(usermeta.hint);

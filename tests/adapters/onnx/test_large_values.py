@@ -114,6 +114,32 @@ def test_other_forms_are_read_too(
     assert load(model.SerializeToString()).predict(_ROWS) == pytest.approx(expected, rel=1e-6)
 
 
+def unread(model: ModelProto) -> None:
+    model.graph.initializer.append(numpy_helper.from_array(values("<f4"), "unread"))
+
+
+def of_another_output(model: ModelProto) -> None:
+    """Read by a label beside the answer, which is cut off."""
+    unread(model)
+    model.graph.node.append(helper.make_node("MatMul", ["a", "unread"], ["wide"]))
+    model.graph.node.append(helper.make_node("ReduceMax", ["wide"], ["z"], axes=[1]))
+    model.graph.output.append(helper.make_tensor_value_info("z", TensorProto.FLOAT, ["n", 1]))
+
+
+@pytest.mark.parametrize("add", [unread, of_another_output])
+def test_values_that_an_answer_does_not_read_are_left_out(
+    add: Callable[[ModelProto], None],
+) -> None:
+    model = network(raw())
+    expected = load(model.SerializeToString()).predict(_ROWS)
+
+    add(model)
+    loaded = load(model.SerializeToString())
+
+    assert loaded.predict(_ROWS)[:, :1] == pytest.approx(expected, rel=1e-6)
+    assert loaded._proto.ByteSize() < _LARGE_BYTES / 100
+
+
 def in_two_graphs(content: bytes) -> bytes:
     """Add a second graph, which parsers merge into the first."""
     empty = ModelProto(producer_name="p")

@@ -16,7 +16,7 @@ from onnx import ModelProto
 
 from onnxplain_server.adapters.onnx.batch_run import BatchRun
 from onnxplain_server.adapters.onnx.inputs import Feed
-from onnxplain_server.adapters.onnx.large_values import NO_VALUES
+from onnxplain_server.adapters.onnx.large_values import NO_VALUES, that_are_read
 from onnxplain_server.adapters.onnx.packing import serialize
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.systems.memory import release_freed
@@ -47,6 +47,7 @@ def open_session(
         ("optimization.constant_folding_max_output_size_in_bytes", str(_FOLDING_BYTE_LIMIT)),
     ):
         options.add_session_config_entry(name, value)
+    model, values = that_are_read(model, values)
     if values:
         held = [onnxruntime.OrtValue.ortvalue_from_numpy(each) for each in values.values()]
         options.add_external_initializers(list(values), held)

@@ -22,7 +22,7 @@ from onnxplain.external_data.wire_fields import (
 )
 
 from onnxplain_server.core.arrays import Array
-from onnxplain_server.trees.reading.onnx_nodes import TREE_OPERATORS, nodes_within
+from onnxplain_server.trees.reading.onnx_nodes import TREE_OPERATORS, nodes_within, tensors_read
 
 NO_VALUES: Mapping[str, Array] = MappingProxyType({})
 """Of a model whose tensors hold their values themselves."""
@@ -80,6 +80,27 @@ def mark_apart(model: ModelProto, values: Mapping[str, Array]) -> None:
         if tensor.name in values:
             tensor.data_location = TensorProto.EXTERNAL
             tensor.external_data.add(key="location", value="apart")
+
+
+def that_are_read(
+    model: ModelProto, values: Mapping[str, Array]
+) -> tuple[ModelProto, Mapping[str, Array]]:
+    """Leave out tensors that are apart and that no node reads: onnxruntime has no place for them.
+
+    Files have such tensors, and cut graphs more. Return the model itself where all are read.
+    """
+    names = {name for node in model.graph.node for name in tensors_read(node)}
+    names.update(output.name for output in model.graph.output)
+    unread = values.keys() - names
+    if not unread:
+        return model, values
+    left = ModelProto()
+    left.CopyFrom(model)
+    for entries in (left.graph.initializer, left.graph.input):
+        for place in reversed(range(len(entries))):
+            if entries[place].name in unread:
+                del entries[place]
+    return left, {name: each for name, each in values.items() if name in names}
 
 
 def _without_values(content: bytes, found: dict[str, Array]) -> Iterator[bytes | memoryview]:

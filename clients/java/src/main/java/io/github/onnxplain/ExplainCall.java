@@ -197,6 +197,17 @@ public final class ExplainCall {
         }
 
         /**
+         * Names the column whose equal values make the rows of a cluster, resampled as a whole.
+         *
+         * @param name of a column of the table
+         * @return this builder
+         */
+        public Builder clusterColumn(String name) {
+            request.setClusterColumn(name);
+            return this;
+        }
+
+        /**
          * Chooses prediction columns.
          *
          * @param indices from 0; default: the second of a binary classifier, all of any other model
