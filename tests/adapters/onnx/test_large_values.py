@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnxplain_server.adapters.onnx import load, read
+from onnxplain_server.additive.model import AdditiveModel
 from onnxplain_server.core.errors import ExplainError, Reason
 
 _WIDTH = 1_200
@@ -138,6 +139,36 @@ def test_values_that_an_answer_does_not_read_are_left_out(
 
     assert loaded.predict(_ROWS)[:, :1] == pytest.approx(expected, rel=1e-6)
     assert loaded._proto.ByteSize() < _LARGE_BYTES / 100
+
+
+def test_analyses_read_values_that_are_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A linear network, of which a column has weight 0: its terms, and what it does not use."""
+    model = network(raw())
+    _, cast, product, activation, last = model.graph.node
+    product.input[1], last.input[0] = "large", "b"
+    model.graph.node.remove(activation)
+    model.graph.node.remove(cast)
+    first = numpy_helper.to_array(model.graph.initializer[0]).copy()
+    first[1] = 0
+    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(first, "first"))
+    content = model.SerializeToString()
+
+    def found() -> tuple[object, ...]:
+        loaded = load(content)
+        terms = loaded.additive
+        assert isinstance(terms, AdditiveModel)
+        return (
+            loaded.unused(3, np.array([0])),
+            loaded.roundings.tolist(),
+            loaded.trees,
+            terms.features.tolist(),
+            terms.front(_ROWS).tolist(),
+        )
+
+    apart = found()
+
+    whole(monkeypatch)
+    assert apart == found()
 
 
 def in_two_graphs(content: bytes) -> bytes:

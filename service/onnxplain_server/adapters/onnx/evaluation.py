@@ -77,7 +77,7 @@ class RowBatches:
     ) -> None:
         self._model = model
         self._feeds = feeds
-        self._values = values
+        self.values = values
         self._declared = next((feed.row_count for feed in feeds if feed.row_count), None)
 
     @property
@@ -105,7 +105,7 @@ class RowBatches:
     def _run(self, model: ModelProto) -> Run:
         outputs = [output.name for output in model.graph.output]
         flat = frozenset(feed.input.name for feed in self._feeds if feed.is_flat)
-        return BatchRun(open_session(model, self._values), outputs, flat, self._values)
+        return BatchRun(open_session(model, self.values), outputs, flat, self.values)
 
 
 def _with_free_batch(model: ModelProto) -> ModelProto:

@@ -253,7 +253,9 @@ def _model(
         is_binary=is_binary,
         recheck=partial(_recheck, opened),
         runs=trial.runs,
-        read_additive=partial(read_additive, opened.model, opened.parts, opened.feeds, trial.rows),
+        read_additive=partial(
+            read_additive, opened.model, opened.parts, opened.feeds, trial.rows, trial.runs.values
+        ),
     )
 
 

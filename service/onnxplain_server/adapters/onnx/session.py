@@ -134,6 +134,8 @@ class OnnxModel:
         """Trees of which its columns are sums, also with linear functions, or links of sums."""
         width = self.inputs[0].width if len(self.inputs) == 1 else None
         try:
+            if self._runs.values:  # of models without trees only: see `parse_apart`
+                return Refusal("the model has no trees")
             trees = read_trees(self._proto, self._columns.parts, self._columns.counts, width)
         except Exception:  # noqa: BLE001 - a model that the runtime loads may still be inconsistent
             return Refusal("its trees are stored in a form that cannot be read")
@@ -191,7 +193,7 @@ class OnnxModel:
         """Relative rounding errors of its columns, as in `Model.roundings`."""
         columns = self._columns
         try:
-            by_tensor = roundings(self._proto)
+            by_tensor = roundings(self._proto, self._runs.values)
             parts = np.array([by_tensor.get(part.tensor, FLOAT32) for part in columns.parts])
         except Exception:  # noqa: BLE001 - a model that the runtime loads may still be inconsistent
             parts = np.full(len(columns.parts), FLOAT32)
@@ -208,7 +210,7 @@ class OnnxModel:
         """Compute which features may reach which prediction columns: (n_outputs, n_features)."""
         columns = self._columns
         try:
-            reach = read_reach(self._proto, n_features)
+            reach = read_reach(self._proto, n_features, self._runs.values)
             parts = np.stack([reach[part.tensor] for part in columns.parts])
         except Exception:  # noqa: BLE001 - a model that the runtime loads may still be inconsistent
             return np.ones((len(columns.names), n_features), dtype=bool)

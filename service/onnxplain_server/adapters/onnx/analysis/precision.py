@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from onnx import ModelProto, NodeProto, TensorProto, shape_inference
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
+from onnxplain_server.adapters.onnx.large_values import NO_VALUES
 from onnxplain_server.adapters.onnx.packing import without_lists
+from onnxplain_server.core.arrays import Array
 from onnxplain_server.trees.reading.onnx_nodes import subgraphs
 
 FLOAT32 = 2.0**-24
@@ -38,7 +40,7 @@ _MOVING = {
 """Operators that only move values: on features, they add no rounding noise."""
 
 
-def roundings(proto: ModelProto) -> Mapping[str, float]:
+def roundings(proto: ModelProto, values: Mapping[str, Array] = NO_VALUES) -> Mapping[str, float]:
     """Propagate rounding through a graph from its inputs.
 
     Returns
@@ -48,7 +50,7 @@ def roundings(proto: ModelProto) -> Mapping[str, float]:
         result is float64. 0 for other types. Tensors of unknown type count as float32.
     """
     types = element_types(proto)
-    graph = Graph(proto)
+    graph = Graph(proto, values)
     rounding = {value.name: 0.0 for value in graph.inputs}
     moved = set(rounding)
     for node in proto.graph.node:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from onnx import ModelProto, NodeProto, ValueInfoProto
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
+from onnxplain_server.adapters.onnx.large_values import NO_VALUES
 from onnxplain_server.core.arrays import Array, sorted_distinct
 from onnxplain_server.trees.reading.onnx_nodes import (
     ML,
@@ -28,7 +29,9 @@ Reach = npt.NDArray[np.bool_]
 """(n_features,), or if tracked (n_columns, n_features): whether a feature may influence it."""
 
 
-def read_reach(proto: ModelProto, n_features: int) -> Mapping[str, Reach]:
+def read_reach(
+    proto: ModelProto, n_features: int, values: Mapping[str, Array] = NO_VALUES
+) -> Mapping[str, Reach]:
     """Propagate reachability through a graph from its inputs.
 
     Parameters
@@ -36,6 +39,8 @@ def read_reach(proto: ModelProto, n_features: int) -> Mapping[str, Reach]:
     proto : ModelProto
     n_features : int
         Columns of the input matrix, or number of inputs.
+    values : mapping of name to array
+        Of its tensors that are apart.
 
     Returns
     -------
@@ -47,7 +52,7 @@ def read_reach(proto: ModelProto, n_features: int) -> Mapping[str, Reach]:
     ValueError
         If the nodes are not in topological order. Other errors for inconsistent graphs.
     """
-    graph = Graph(proto)
+    graph = Graph(proto, values)
     tracked = _inputs(graph, n_features)
     for node in proto.graph.node:
         if any(

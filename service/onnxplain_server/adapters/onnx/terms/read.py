@@ -13,6 +13,7 @@ from onnxplain_server.adapters.onnx.analysis.precision import element_types
 from onnxplain_server.adapters.onnx.evaluation import RowBatches, Run
 from onnxplain_server.adapters.onnx.faults import prediction_failed
 from onnxplain_server.adapters.onnx.inputs import Feed
+from onnxplain_server.adapters.onnx.large_values import NO_VALUES
 from onnxplain_server.adapters.onnx.outputs import OutputTensor
 from onnxplain_server.adapters.onnx.terms.dependence import read_dependence
 from onnxplain_server.adapters.onnx.terms.linear_steps import AffineSum
@@ -29,6 +30,7 @@ def read_additive(
     parts: Sequence[OutputTensor],
     feeds: Sequence[Feed],
     rows: Mapping[str, Array],
+    values: Mapping[str, Array] = NO_VALUES,
 ) -> AdditiveModel | Refusal:
     """Read a model as a link of sums of terms.
 
@@ -42,6 +44,8 @@ def read_additive(
         Its inputs.
     rows : mapping of input name to (n_rows, width)
         Rows, which show the width of an input that does not declare it.
+    values : mapping of name to array
+        Of its tensors that are apart.
 
     Returns
     -------
@@ -49,7 +53,7 @@ def read_additive(
         The refusal says why the outputs are no such sums.
     """
     try:
-        return _read(proto, parts, feeds, rows)
+        return _read(proto, parts, feeds, rows, values)
     except RefusedError as refused:
         return Refusal(refused.reason)
 
@@ -59,8 +63,9 @@ def _read(
     parts: Sequence[OutputTensor],
     feeds: Sequence[Feed],
     rows: Mapping[str, Array],
+    values: Mapping[str, Array],
 ) -> AdditiveModel:
-    graph = Graph(proto)
+    graph = Graph(proto, values)
     shapes = {f.input.name: () if f.is_flat else rows[f.input.name].shape[1:] for f in feeds}
     dependence = read_dependence(graph, [shapes[value.name] for value in graph.inputs])
     floats = float_tensors(graph, element_types(proto))
@@ -132,11 +137,12 @@ class _Front:
         self._sizes = sizes
         self._computed = [name for name in tensors if graph.producer(name) is not None]
         self._cut = graph.cut(self._computed)
+        self._values = graph.values
         self._feeds = feeds
 
     @cached_property
     def _run(self) -> Run:
-        return RowBatches(self._cut, self._feeds).batched
+        return RowBatches(self._cut, self._feeds, self._values).batched
 
     def __call__(self, feeds: Mapping[str, Array]) -> Matrix:
         """Compute the values of rows: (n_rows, n_values), in float64.
