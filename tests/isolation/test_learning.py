@@ -56,7 +56,7 @@ def test_a_request_that_needs_scikit_learn_goes_to_a_worker_that_has_it(own, ref
 @pytest.mark.slow
 def test_the_receipt_counts_the_rows_of_such_a_request(own) -> None:
     """Whatever worker has it first."""
-    found = own().explain(own.request(GOOD, ROWS, SHRUNKEN), {}, own.call())
+    found = own().explain(own.request(GOOD, ROWS, SHRUNKEN, engine="BLACK_BOX"), {}, own.call())
 
     assert ExplainResponse.FromString(found.content).receipt.predicted_row_count >= 60
 
