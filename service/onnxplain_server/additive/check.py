@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxplain_server.additive.model import AdditiveModel
+from onnxplain_server.additive.terms import BLOCK_NUMBERS
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model
@@ -15,9 +16,6 @@ from onnxplain_server.effects.background import Background
 from onnxplain_server.trees.reading.check import first_difference
 from onnxplain_server.trees.reading.refusal import Refusal
 
-_BLOCK_NUMBERS = 1 << 22
-"""Values that the front computes at once, which bounds memory."""
-
 
 def refuse_not_finite(additive: AdditiveModel, features: Features) -> Refusal | None:
     """Refuse rows of which a term is no finite number, because sums cannot be taken apart then.
@@ -25,7 +23,7 @@ def refuse_not_finite(additive: AdditiveModel, features: Features) -> Refusal | 
     Whatever its coefficient is: 0 times a value that is missing or infinite is no number.
     """
     columns = features.cast_columns()
-    step = max(1, _BLOCK_NUMBERS // max(len(additive.features), 1))
+    step = max(1, BLOCK_NUMBERS // max(len(additive.features), 1))
     for start in range(0, features.n_rows, step):
         values = additive.front(feeds(features, [own[start : start + step] for own in columns]))
         wrong = np.flatnonzero(~np.isfinite(values).all(axis=0))

@@ -10,7 +10,7 @@ from onnxplain_server.additive.model import AdditiveModel
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.rows import Features, feeds
 
-_BLOCK_NUMBERS = 1 << 22
+BLOCK_NUMBERS = 1 << 22
 """Values that the front computes at once, which bounds memory."""
 
 
@@ -47,7 +47,7 @@ class FeatureTerms:
         count = max(map(len, used.values()), default=0)
         places = self.model.values_by_feature
         terms = {j: np.zeros((len(own), self.model.sum_count)) for j, own in used.items()}
-        step = max(1, _BLOCK_NUMBERS // max(len(self.model.features), 1))
+        step = max(1, BLOCK_NUMBERS // max(len(self.model.features), 1))
         for start in range(0, count, step):
             rows = np.arange(start, min(start + step, count))
             columns = [
