@@ -277,7 +277,7 @@ def test_the_worker_of_one_caller_is_never_given_to_another(shared, isolated: Is
 @pytest.mark.slow
 def test_cached_numbers_go_through_the_parent_under_its_names(own, make) -> None:
     runner, host = own(), make.host()
-    request = own.request(GOOD)
+    request = own.request(GOOD, engine="BLACK_BOX")
     first = runner.explain(request, {}, host).content
 
     again = runner.explain(request, {}, host).content
