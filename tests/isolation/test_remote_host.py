@@ -5,9 +5,11 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from onnxplain_server.adapters.workers import remote_host
+from onnxplain_server.adapters.workers.frame_server import FrameServer
 from onnxplain_server.adapters.workers.ipc import frame_limits as limits
 from onnxplain_server.adapters.workers.ipc import payloads
 from onnxplain_server.adapters.workers.ipc.channel import (
@@ -18,6 +20,9 @@ from onnxplain_server.adapters.workers.ipc.channel import (
     FrameKind,
 )
 from onnxplain_server.adapters.workers.remote_host import RemoteHost
+from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.telemetry.spans import Spans
 
 
 @pytest.fixture
@@ -65,6 +70,29 @@ def test_what_is_remembered_last_goes_with_the_answer(
     worker.send(Frame(FrameKind.ANSWERED, 1, b""))
 
     assert [frame.kind for frame in heard(parent)] == [FrameKind.CACHE_PUT, FrameKind.ANSWERED]
+
+
+def test_a_load_that_failed_is_over_when_the_request_goes_on(
+    ends: tuple[FrameChannel, FrameChannel], make
+) -> None:
+    """Such as of a margin that a model does not have: what follows is no loading."""
+    worker, parent = ends
+    host, spans = RemoteHost(worker, 1), Spans()
+    with suppress(ExplainError), host.loading():
+        raise ExplainError(Reason.INVALID_MODEL, "the model has no margin")
+    worker.send(Frame(FrameKind.ANSWERED, 1, b""))
+
+    with spans.collecting():
+        monitor = RequestMonitor(make.host(), 0, lambda: None)
+        server = FrameServer(parent, 1, monitor)
+        begun, ended = server.receive(), server.receive()
+        server.serve(begun)
+        with pytest.raises(ExplainError, match="loading the model took longer"):
+            monitor.tick()
+        server.serve(ended)
+        monitor.tick()
+
+    assert [span.attributes for span in spans.finished()] == [{"error": "NOT_LOADED"}]
 
 
 def test_frames_stay_within_their_limit(

@@ -97,8 +97,8 @@ class FrameServer:
         match frame.kind:
             case FrameKind.PROGRESS:
                 self._monitor.advance(*payloads.unpack_progress(frame.payload))
-            case FrameKind.LOADING | FrameKind.LOADED:
-                self._load(frame.kind is FrameKind.LOADING)
+            case FrameKind.LOADING | FrameKind.LOADED | FrameKind.NOT_LOADED:
+                self._load(frame.kind)
             case FrameKind.CACHE_GET:
                 self._cache_get(payloads.unpack_names(frame.payload))
             case FrameKind.CACHE_PUT:
@@ -116,11 +116,14 @@ class FrameServer:
             case _:
                 raise MalformedError
 
-    def _load(self, begins: bool) -> None:
-        self._load_count += begins
+    def _load(self, kind: FrameKind) -> None:
+        if kind is not FrameKind.LOADING:
+            self._monitor.end_load(kind is FrameKind.LOADED)
+            return
+        self._load_count += 1
         if self._load_count > limits.LOAD_COUNT_LIMIT:
             raise MalformedError
-        self._monitor.load(begins)
+        self._monitor.begin_load()
 
     def _cache_get(self, names: list[str]) -> None:
         """Reply with the values of the first names, as many as fit into a reply."""

@@ -129,10 +129,18 @@ class RemoteHost:
 
     @contextmanager
     def loading(self) -> Iterator[None]:
-        """Report that a model is loading, which has a time limit of its own."""
+        """Report that a model is loading, which has a time limit of its own, and how that ends.
+
+        A request may go on without the model: not every model has a margin, for example.
+        """
         with self._lock:
             self._send(FrameKind.LOADING)
-        yield
+        try:
+            yield
+        except Exception:
+            with self._lock:
+                self._send(FrameKind.NOT_LOADED)
+            raise
         with self._lock:
             self._send(FrameKind.LOADED)
 

@@ -40,18 +40,17 @@ class RequestMonitor:
         self._progress = (done, planned)
         self.host.advance(done, planned)
 
-    def load(self, begins: bool) -> None:
-        """Record that loading begins, or has succeeded."""
-        if begins:
-            self._load_start = time.monotonic()
-        else:
-            self._end_load({})
+    def begin_load(self) -> None:
+        """Record that loading begins."""
+        self._load_start = time.monotonic()
 
     def end(self) -> None:
         """Record the end of the request; a load in progress then counts as failed."""
-        self._end_load({"error": "NOT_LOADED"})
+        self.end_load(has_succeeded=False)
 
-    def _end_load(self, attributes: Attributes) -> None:
+    def end_load(self, has_succeeded: bool) -> None:
+        """Record the end of loading."""
+        attributes: Attributes = {} if has_succeeded else {"error": "NOT_LOADED"}
         if self._load_start is not None:
             current().add([Span("load", self._load_start, time.monotonic(), attributes)])
         self._load_start = None

@@ -55,6 +55,7 @@ class FrameKind(IntEnum):
     PART = 28
     READ_RANGE = 29
     TABLE_PART = 30
+    NOT_LOADED = 31
 
 
 _LENGTH_BYTES = 8
@@ -65,6 +66,7 @@ FROM_WORKER: Mapping[FrameKind, int] = {
     FrameKind.READY: 256,
     FrameKind.LOADING: 0,
     FrameKind.LOADED: 0,
+    FrameKind.NOT_LOADED: 0,
     FrameKind.PROGRESS: 16,
     FrameKind.CACHE_GET: _NAMES_BYTES,
     FrameKind.CACHE_PUT: limits.VALUE_BYTE_LIMIT
