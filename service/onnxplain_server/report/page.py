@@ -102,13 +102,10 @@ def of_response(answer: ExplainResponse, file_name: str = "", target: str = "") 
     figures, rules = key_figures.of_answer(named), page_rules()
     sections = _sections(named)
     are_shown = len(sections) > 1 and 0 < len(figures) <= rules.most_key_figures
-    sentences = summary.of_answer(named)
-    of_tiles = summary.in_key_figures(named) if are_shown else []
-    in_tiles = [sentence for sentence in sentences if sentence in of_tiles]
-    elsewhere = {*in_tiles, *summary.in_warnings(named)}
+    sentences, in_tiles = _sentences(named, has_tiles=are_shown)
     return _render(
         _TemplateParser(
-            summary=[sentence for sentence in sentences if sentence not in elsewhere],
+            summary=sentences,
             title=_title(answer, answer.receipt.model_name or file_name),
             key_figures=figures,
             key_figure_count=rules.most_key_figures,
@@ -122,6 +119,15 @@ def of_response(answer: ExplainResponse, file_name: str = "", target: str = "") 
             receipt=facts.receipt(answer.receipt),
         )
     )
+
+
+def _sentences(named: ExplainResponse, *, has_tiles: bool) -> tuple[list[str], list[str]]:
+    """Return the sentences of the head, without those of warnings; and those of key figures."""
+    sentences = summary.of_answer(named)
+    of_tiles = summary.in_key_figures(named) if has_tiles else []
+    in_tiles = [sentence for sentence in sentences if sentence in of_tiles]
+    elsewhere = {*in_tiles, *summary.in_warnings(named)}
+    return [sentence for sentence in sentences if sentence not in elsewhere], in_tiles
 
 
 def _title(answer: ExplainResponse, name: str) -> str:
