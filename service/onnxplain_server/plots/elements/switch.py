@@ -15,7 +15,6 @@ from onnxplain_server.plots.elements import bars as bar_charts
 from onnxplain_server.plots.elements.bars import NO_SPREAD, Bars, BarTitles, ErrorBars
 from onnxplain_server.plots.elements.chart import wrapped
 from onnxplain_server.plots.elements.style import AXIS_TITLE, Spec
-from onnxplain_server.plots.elements.text_width import text_width
 
 PARAMETER = "measure"
 _TITLE_WIDTH = 46  # characters of the title of the axis, below a plot on a phone
@@ -52,11 +51,7 @@ def draw(measures: Sequence[Measure], titles: BarTitles) -> Spec:
         for measure in measures
         for rank, row in _ranked(measure.bars)
     ]  # fmt: skip
-    titled = [
-        {"title": m.axis_title, "lines": wrapped([m.axis_title], _TITLE_WIDTH), PARAMETER: m.name}
-        for m in measures
-    ]
-    room = max(text_width(m.axis_title) for m in measures)
+    titled = [{"title": wrapped([m.axis_title], _TITLE_WIDTH), PARAMETER: m.name} for m in measures]
     layers = body.pop("layer", None) or [{"mark": body.pop("mark")}]
     encoding = body.pop("encoding")
     encoding["y"] = {**encoding["y"], "sort": {"field": "rank", "op": "min"}}
@@ -68,7 +63,7 @@ def draw(measures: Sequence[Measure], titles: BarTitles) -> Spec:
         "data": {"values": rows},
         "layer": [
             {"transform": [chosen], "encoding": encoding, "layer": layers},
-            {"data": {"values": titled}, "transform": [chosen], **_axis_title(room)},
+            {"data": {"values": titled}, "transform": [chosen], **_axis_title()},
         ],
     }
 
@@ -144,12 +139,11 @@ def _parameter(measures: Sequence[Measure]) -> Spec:
     }
 
 
-def _axis_title(room: float) -> Spec:
-    """Draw the title of the axis, which Vega-Lite cannot switch, as a text below it.
-
-    It is one line over a plot of `room` pixels and more.
-    """
+def _axis_title() -> Spec:
+    """Draw the title of the axis, which Vega-Lite cannot switch, as a text below it."""
     place = {"x": {"expr": "width / 2"}, "y": {"expr": "height + 32"}}
     look = {"align": "center", "baseline": "top", "color": AXIS_TITLE[0], "fontSize": AXIS_TITLE[1]}
-    text = {"text": {"expr": f"width < {room:.0f} ? datum.lines : datum.title"}}
-    return {"mark": {"type": "text", **text, **place, **look}}
+    return {
+        "mark": {"type": "text", **place, **look},
+        "encoding": {"text": {"field": "title"}},
+    }
