@@ -1,6 +1,7 @@
 // Writes what is wrong with the pictures of a page into the page, where `--dump-dom` finds it: texts
 // that overlap, leave their picture or are cut without a sign, are small or pale; pictures that are
 // not drawn, or leave their card empty; tables whose numbers cannot be seen; and what is wider than the page.
+// Beside these, where the first bar and the first curve stand.
 const LEAST_LETTERS = 12; // pixels
 const LEAST_SHARE = 0.85; // of the width of its card that a picture fills
 const LEAST_OWN_SHARE = 2 / 3; // the same of a picture that keeps its size, with room for its labels
@@ -114,6 +115,8 @@ const wait = setInterval(() => {
   const figures = [...document.querySelectorAll("figure")];
   if (!figures.every((figure) => figure.classList.contains("drawn"))) return;
   clearInterval(wait);
+  const top = (mark) => document.querySelector(mark)?.getBoundingClientRect().top + scrollY;
+  const firsts = { bar: top("figure .mark-rect"), curve: top("figure .mark-line") };
   for (const folded of document.querySelectorAll("details")) folded.open = true;
   const problems = [];
   for (const figure of figures) ofFigure(figure, (text) => problems.push(`${figure.id}: ${text}`));
@@ -123,6 +126,6 @@ const wait = setInterval(() => {
   ofTables((text) => problems.push(text));
   const told = parent.document.createElement("pre");
   told.id = "told";
-  told.textContent = JSON.stringify({ figures: figures.length, problems });
+  told.textContent = JSON.stringify({ figures: figures.length, problems, firsts });
   parent.document.body.append(told);
 }, 50);

@@ -4,6 +4,7 @@ import json
 import re
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 from examples import reports
 
@@ -22,12 +23,22 @@ def problems(source: Path, target: Path, width: int) -> tuple[int, list[str]]:
     width : int
         Pixels of the screen.
     """
+    told = _told(source, target, width)
+    return told["figures"], told["problems"]
+
+
+def firsts(source: Path, target: Path, width: int) -> dict[str, float]:
+    """Return pixels from the top of a page to its first `bar` and its first `curve`."""
+    found: dict[str, float] = _told(source, target, width)["firsts"]
+    return found
+
+
+def _told(source: Path, target: Path, width: int) -> Any:
     html = checked(source.read_text())
     target.write_text(html if width >= reports.NARROWEST else reports.framed(html, width))
     found = re.search(r'<pre id="told">(.*?)</pre>', reports.document(target, width), re.DOTALL)
     assert found, "not all plots were drawn"
-    answer = json.loads(unescape(found[1]))
-    return answer["figures"], answer["problems"]
+    return json.loads(unescape(found[1]))
 
 
 def checked(html: str) -> str:

@@ -10,11 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from onnxplain_server.methods import permutation_importance
 from onnxplain_server.methods.interactions import Result, Statistic
+from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.permutation_importance import PermutedLoss
 from onnxplain_server.methods.resampling import ReplicateSpread, Resampling
 from onnxplain_server.plots.elements.chart import Plot
 from onnxplain_server.plots.interactions.matrix import plots
 from onnxplain_server.plots.registry import draw as draw_result
+from onnxplain_server.plots.registry import draw_all
 
 Build = Callable[..., Any]
 NAMES = ("age", "income", "rooms", "sea")
@@ -133,6 +137,22 @@ def test_what_interacts_stands_together(some: Result) -> None:
         ["sea", "age", "rooms", "income"],
     )
     assert "Of the interactions, age × sea is strongest at 0.6" in subtitle(plots(some)[0])
+
+
+def test_beside_permutation_importances_features_stand_in_their_order(some: Result) -> None:
+    """Features that were not shuffled come last, the most important of them first."""
+    losses = tuple(
+        PermutedLoss((name,), np.array([value]), np.zeros(1))
+        for name, value in {"rooms": 0.5, "age": 0.9}.items()
+    )
+    shuffled = permutation_importance.Result(
+        ("price",), np.ones(1), losses, Loss.ABSOLUTE_ERROR, False
+    )
+    (matrix, *_), _ = draw_all([some, shuffled])
+
+    assert order(matrix) == ["age", "rooms", "sea", "income"]
+    assert "Ordered by permutation importance" in subtitle(matrix)
+    assert "Ordered so that" in subtitle(plots(some)[0])
 
 
 def test_sizes_decide_the_order_and_not_shares(some: Result) -> None:

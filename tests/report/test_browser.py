@@ -88,6 +88,22 @@ def test_the_check_finds_labels_that_overlap(
     assert any("petal_length overlaps" in problem for problem in problems)
 
 
+def test_an_overview_has_importances_on_the_first_screen_and_curves_on_the_second(
+    program: Callable[[str], str], client: onnxplain.Client, tmp_path: Path
+) -> None:
+    """Of three classes, with correlated features and doubts about curves."""
+    program("chromium")
+    model, table = (GALLERY / f"vertebral.{ending}" for ending in ("onnx", "csv.gz"))
+    report = tmp_path / "report.html"
+    answer = client.explain(model, table, target_column="class").message
+    report.write_text(page.of_response(answer))
+
+    firsts = in_browser.firsts(report, tmp_path / "checked.html", 1280)
+
+    assert 0 < firsts["bar"] < 800
+    assert firsts["bar"] < firsts["curve"] < 1600
+
+
 def test_names_below_cells_that_get_narrower_do_not_overlap(
     program: Callable[[str], str], client: onnxplain.Client, tmp_path: Path
 ) -> None:

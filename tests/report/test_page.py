@@ -115,11 +115,13 @@ def test_every_method_says_what_it_answers_and_when_not_to_rely_on_it(
 
 def test_a_long_list_of_columns_is_folded(answer: pb.ExplainResponse) -> None:
     columns = ", ".join(f"{place} 'feature_{place}'" for place in range(1, 13))
+    shares = "; ".join(f"'feature_{place}' 7%, mostly with 'x'" for place in range(1, 6))
     sentence = "The model is no better: R² of y 0, of the constant 0. Its columns are swapped. " * 3
     for message in (
         f"In the model's order: {columns}. Name them.",
         "Taken in their order: 1 'a', 2 'b'.",
         sentence,
+        f"Outside the data: {shares}; 4 more. No row tells.",
     ):
         answer.warnings.add(code="COLUMNS_BY_POSITION", message=message)
 
@@ -127,7 +129,8 @@ def test_a_long_list_of_columns_is_folded(answer: pb.ExplainResponse) -> None:
 
     folded = re.findall(r"<li><details><summary>(.*?)</summary>(.*?)</details> (.*?) <", html)
     assert [(head, items.count("feature_"), rest) for head, items, rest in folded] == [
-        ("In the model&#39;s order:", 12, "Name them.")
+        ("In the model&#39;s order:", 12, "Name them."),
+        ("Outside the data:", 5, "No row tells."),
     ]
     assert f"<li>{sentence}" in html
 

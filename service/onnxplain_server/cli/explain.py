@@ -252,7 +252,10 @@ def explain(
                 answer = chosen.explain(message, on_progress)
             name = Path(model or table or "").name
             to_terminal = is_for_terminal(output_file)
-            write(formatting.formatted(answer, output, name, to_terminal=to_terminal))
+            written = formatting.formatted(
+                answer, output, name, to_terminal=to_terminal, target=message.target_column
+            )
+            write(written)
 
 
 _CONNECTION = (

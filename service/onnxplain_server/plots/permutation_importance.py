@@ -13,7 +13,8 @@ from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, dra
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, enumerate_words, shorten
 from onnxplain_server.plots.elements.naming import spoken
-from onnxplain_server.plots.elements.ranking import counts, each, finding, strongest
+from onnxplain_server.plots.elements.number_formats import drawable
+from onnxplain_server.plots.elements.ranking import by_sum, counts, each, finding, strongest
 from onnxplain_server.plots.units.prediction_units import TOTAL, units_of
 from onnxplain_server.plots.units.shown_losses import ShownLoss
 
@@ -58,6 +59,14 @@ def plots(result: Result, curves: partial_dependence.Result | None = None) -> tu
     noun = "fall of the score" if is_score(result.loss) else "increase of the loss"
     body = draw(bars, BarTitles("shuffled", noun), _axis_title(result))
     return (finish("permutation-importance", title, remarks, description, body),)
+
+
+def ranked_features(result: Result) -> list[str]:
+    """Return the features in the order of the plot, without a limit."""
+    values = np.array([one.values for one in result.importances])
+    increases = _shown(result).increases(result.baseline_losses, values)
+    order = by_sum(drawable(increases))
+    return [*dict.fromkeys(name for at in order for name in result.importances[at].features)]
 
 
 def _shown(result: Result) -> ShownLoss:

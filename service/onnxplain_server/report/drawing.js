@@ -14,6 +14,7 @@ globalThis.onnxplainDrawing = (() => {
   const PADDING = 8; // pixels around a picture there
   const SMALL = 700; // pixels of a screen up to which parts stand below each other
   const FRAME = 40; // pixels at both sides of a title
+  const BUTTON = 24; // pixels more of the button beside a title
   const BELOW_TITLE = 60; // pixels from a plot to its legend, where a title stands between
   const LEGEND_BELOW = {
     orient: "bottom", direction: "horizontal", columns: 1, labelOverlap: "greedy", labelSeparation: 6,
@@ -165,7 +166,7 @@ globalThis.onnxplainDrawing = (() => {
     const { title, config, usermeta } = spec;
     if (!usermeta || !usermeta.remarks || !title) return spec;
     const look = config.title;
-    const text = lines([usermeta.title], `${look.fontWeight} ${look.fontSize}px ${config.font}`, room);
+    const text = lines([usermeta.title], `${look.fontWeight} ${look.fontSize}px ${config.font}`, room - BUTTON);
     const remarks = lines(usermeta.remarks, `${look.subtitleFontSize}px ${config.font}`, room);
     return { ...spec, title: { ...title, text, subtitle: remarks } };
   }

@@ -15,9 +15,15 @@ from onnxplain_server.plots.elements.naming import Naming, output_labels
 from onnxplain_server.plots.units.prediction_units import Units, are_probabilities
 
 
-def with_output_names(answer: ExplainResponse) -> ExplainResponse:
-    """Copy an answer, with the names of outputs and classes as plots have them."""
-    naming = _naming(answer)
+def with_output_names(answer: ExplainResponse, target: str = "") -> ExplainResponse:
+    """Copy an answer, with the names of outputs and classes as plots have them.
+
+    Parameters
+    ----------
+    target : str
+        Column that the request names, which methods without a loss do not tell; may be empty.
+    """
+    naming = _naming(answer, target)
     if not naming.outputs and not naming.is_margin:
         return answer
     named = ExplainResponse()
@@ -34,7 +40,7 @@ def with_output_names(answer: ExplainResponse) -> ExplainResponse:
     return named
 
 
-def _naming(answer: ExplainResponse) -> Naming:
+def _naming(answer: ExplainResponse, target: str) -> Naming:
     is_margin = answer.receipt.scale == ModelDescription.Scale.MARGIN
     if answer.receipt.prediction:
         return Naming(is_margin=is_margin)
@@ -48,7 +54,7 @@ def _naming(answer: ExplainResponse) -> Naming:
         model.output_names,
         are_classes=model.has_class_scores,
         pairings=list(pairings),
-        target=target_of(answer),
+        target=target_of(answer) or target,
     )
     return Naming(outputs=labels, is_margin=is_margin)
 

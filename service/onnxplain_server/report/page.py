@@ -81,7 +81,7 @@ class _TemplateParser:
     receipt: list[facts.Fact] = field(default_factory=list)
 
 
-def of_response(answer: ExplainResponse, file_name: str = "") -> str:
+def of_response(answer: ExplainResponse, file_name: str = "", target: str = "") -> str:
     """Render the page of an answer.
 
     Parameters
@@ -90,22 +90,22 @@ def of_response(answer: ExplainResponse, file_name: str = "") -> str:
         Untrusted: names are escaped, specifications parsed and written anew.
     file_name : str
         Name in the title where the answer names no model, such as that of the table.
+    target : str
+        Column of the true values; see `with_output_names`.
 
     Raises
     ------
     ExplainError
         INVALID_REQUEST if a plot is not JSON.
     """
-    named = with_output_names(answer)
+    named = with_output_names(answer, target)
     figures, rules = key_figures.of_answer(named), page_rules()
     sections = _sections(named)
     are_shown = len(sections) > 1 and 0 < len(figures) <= rules.most_key_figures
-    sentences = summary.of_answer(named)
-    of_tiles = summary.in_key_figures(named) if are_shown else []
-    in_tiles = [sentence for sentence in sentences if sentence in of_tiles]
+    sentences, in_tiles = _sentences(named, has_tiles=are_shown)
     return _render(
         _TemplateParser(
-            summary=[sentence for sentence in sentences if sentence not in in_tiles],
+            summary=sentences,
             title=_title(answer, answer.receipt.model_name or file_name),
             key_figures=figures,
             key_figure_count=rules.most_key_figures,
@@ -119,6 +119,15 @@ def of_response(answer: ExplainResponse, file_name: str = "") -> str:
             receipt=facts.receipt(answer.receipt),
         )
     )
+
+
+def _sentences(named: ExplainResponse, *, has_tiles: bool) -> tuple[list[str], list[str]]:
+    """Return the sentences of the head, without those of warnings; and those of key figures."""
+    sentences = summary.of_answer(named)
+    of_tiles = summary.in_key_figures(named) if has_tiles else []
+    in_tiles = [sentence for sentence in sentences if sentence in of_tiles]
+    elsewhere = {*in_tiles, *summary.in_warnings(named)}
+    return [sentence for sentence in sentences if sentence not in elsewhere], in_tiles
 
 
 def _title(answer: ExplainResponse, name: str) -> str:

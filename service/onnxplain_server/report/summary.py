@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain.v1.model_pb2 import ModelDescription
 
-from onnxplain_server.core.warnings import ALL, WARNINGS, InputWarning, Tells
+from onnxplain_server.core.warnings import ALL, WARNINGS, InputWarning, MethodWarning, Tells
 from onnxplain_server.plots.elements.labels import clean, enumerate_words
 from onnxplain_server.report import facts, key_figures
 from onnxplain_server.report.output_names import target_of, units_of_answer
@@ -20,7 +20,7 @@ from onnxplain_server.report.registry import (
     of_method,
     rankings,
 )
-from onnxplain_server.report.sentences import leading
+from onnxplain_server.report.sentences import effects, leading
 from onnxplain_server.report.sentences.words import output_names, outputs_in_words
 
 
@@ -52,6 +52,21 @@ def in_key_figures(answer: ExplainResponse) -> list[str]:
         for explanation in filter(key_figures.is_of_all_rows, answer.explanations)
         for sentence in of_method("average_loss").sentences(explanation, answered)
         if any(character.isdigit() for character in sentence)
+    ]
+
+
+def in_warnings(answer: ExplainResponse) -> list[str]:
+    """Return the sentences that a page tells among its warnings, where these stand beside."""
+    messages = [
+        caution.message
+        for caution in facts.warnings(answer)
+        if caution.code == MethodWarning.CURVES_EXTRAPOLATE.name
+    ]
+    return [
+        sentence
+        for message in messages
+        for explanation in answer.explanations
+        for sentence in effects.doubts_of_partial_dependence(explanation, message)
     ]
 
 

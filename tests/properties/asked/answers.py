@@ -20,6 +20,7 @@ NAN_BY_CONTRACT = {
     "attributions.mean_absolute_standard_errors": "a single row has no spread",
     "permutation_importance.importances.standard_errors": "a single repetition has no spread",
     "partial_dependence.curves.grid.numbers": "the grid point 'missing'",
+    "partial_dependence.differences.grid.numbers": "the grid point 'missing'",
     "individual_conditional_expectation.curves.grid.numbers": "the grid point 'missing'",
     "feature_vectors.angles_degrees": "a vector of 0 has no direction",
     "feature_vectors.angle_standard_errors_degrees": "a vector of 0 has no direction",

@@ -131,7 +131,8 @@ def faults_of_sentences(answer: ExplainResponse, *, with_page: bool = True) -> I
             )
     if with_page:
         shown = _words(html.unescape(re.sub(r"<[^>]*>", "", page.of_response(answer))))
-        yield from (f"not on the page: {s}" for s in sentences if _words(s) not in shown)
+        own = [s for s in sentences if s not in summary.in_warnings(named)]
+        yield from (f"not on the page: {s}" for s in own if _words(s) not in shown)
 
 
 def is_true(sentence: str, answer: ExplainResponse) -> bool:

@@ -164,7 +164,8 @@ class Asked:
                 response.warnings.add(code="UNCONFINED", message=UNCONFINED, kind="DOUBT")
         made.MergeFrom(receipt(self.message, identity, self.table_digest(), start))
         made.sources.extend(sources(self.blobs))
-        named = with_output_names(response)
+        targets = self.question.targets
+        named = with_output_names(response, targets[0] if len(targets) == 1 else "")
         response.summary.extend(summary.of_answer(named))
         figures = key_figures.of_answer(named)
         response.key_figures.extend(service_pb2.KeyFigure(**f._asdict()) for f in figures)

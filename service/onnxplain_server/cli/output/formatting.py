@@ -16,7 +16,12 @@ from onnxplain_server.wire import canonical
 
 
 def formatted(
-    answer: ExplainResponse, output: Output | None, model_name: str, *, to_terminal: bool
+    answer: ExplainResponse,
+    output: Output | None,
+    model_name: str,
+    *,
+    to_terminal: bool,
+    target: str = "",
 ) -> bytes:
     """Format an answer.
 
@@ -29,22 +34,24 @@ def formatted(
         Shown in the HTML page.
     to_terminal : bool
         Whether tables have the colors and the width of the terminal.
+    target : str
+        The only column of true values that the request names; may be empty.
     """
     if output is None and to_terminal:
         from onnxplain_server.cli.output import overview
 
-        return overview.of_response(answer, to_terminal=True).encode()
+        return overview.of_response(answer, to_terminal=True, target=target).encode()
     match output or Output.JSON:
         case Output.JSON:
             text = canonical.encode(answer, indent=2) + "\n"
         case Output.TABLE:
             from onnxplain_server.cli.output import tables
 
-            text = tables.of_response(answer, to_terminal=to_terminal)
+            text = tables.of_response(answer, to_terminal=to_terminal, target=target)
         case Output.HTML:
             from onnxplain_server.report import page
 
-            text = page.of_response(answer, model_name)
+            text = page.of_response(answer, model_name, target)
     return text.encode()
 
 

@@ -32,9 +32,9 @@ _FURTHER_CURVES = "Further curves: --output table"
 _MORE = "All tables: --output table. Page with plots: --output-file page.html."
 
 
-def of_response(answer: ExplainResponse, *, to_terminal: bool) -> str:
+def of_response(answer: ExplainResponse, *, to_terminal: bool, target: str = "") -> str:
     """Format summary and warnings, then curves, and the first rows of the leading tables."""
-    answer = with_output_names(answer)
+    answer = with_output_names(answer, target)
     parts = head(answer)
     tables = registry.of_explanations(answer.explanations, units_of_answer(answer))
     for explanation, findings in zip(answer.explanations, tables, strict=True):

@@ -27,9 +27,9 @@ _UNLIMITED = 100_000
 _RECEIPT_FACT_COUNT = 4
 
 
-def of_response(answer: ExplainResponse, *, to_terminal: bool) -> str:
+def of_response(answer: ExplainResponse, *, to_terminal: bool, target: str = "") -> str:
     """Format summary, warnings, findings and receipt."""
-    answer = with_output_names(answer)
+    answer = with_output_names(answer, target)
     parts = head(answer)
     found = registry.of_explanations(answer.explanations, units_of_answer(answer))
     for explanation, findings in zip(answer.explanations, found, strict=True):

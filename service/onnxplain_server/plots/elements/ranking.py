@@ -47,9 +47,8 @@ def strongest(
     p_values, directions : (n_rows, n_outputs), or None
     """
     values = drawable(values)
-    finite = np.where(np.isfinite(values), values, 0.0)
     is_nonzero = ~(values == 0).all(axis=1)
-    order = np.argsort(-finite.sum(axis=1), kind="stable")
+    order = by_sum(values)
     rows = (order[is_nonzero[order]] if is_nonzero.any() else order)[:MOST_BARS]
     columns = strongest_outputs(values)
     return Bars(
@@ -65,6 +64,12 @@ def strongest(
         p_values=None if p_values is None else p_values[np.ix_(rows, columns)],
         directions=None if directions is None else directions[np.ix_(rows, columns)],
     )
+
+
+def by_sum(values: Matrix) -> Indices:
+    """Return the rows of values, (n_rows, n_outputs), the largest sum over outputs first."""
+    finite = np.where(np.isfinite(values), values, 0.0)
+    return np.argsort(-finite.sum(axis=1), kind="stable")
 
 
 def _joined(features: tuple[str, ...], joint: str) -> str:

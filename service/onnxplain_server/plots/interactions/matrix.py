@@ -10,7 +10,7 @@ as shares of joint effects do not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import comb
 
 import numpy as np
@@ -28,23 +28,32 @@ from onnxplain_server.plots.matrices.seriation import seriate
 from onnxplain_server.plots.units.prediction_units import Units, units_of
 
 _TITLE = "Importances and interactions"
+_SERIATED = "Ordered so that features that interact strongly stand together"
+_ORDERED = "Ordered by permutation importance, as the other plots"
 _LABEL_LENGTH = 42  # characters
 _FEWEST = 3
 _MOST, _MOST_IN_PANELS = 40, 20  # features
 
 
-def plots(result: Result) -> tuple[Plot, ...]:
-    """Draw the matrix; none for fewer than three features with pairs."""
+def plots(result: Result, order: Sequence[str] = ()) -> tuple[Plot, ...]:
+    """Draw the matrix; none for fewer than three features with pairs.
+
+    Parameters
+    ----------
+    order : sequence of str
+        Features by permutation importance, as the other plots of an answer have them; empty
+        where features that interact strongly stand together.
+    """
     paired = {name for statistic in result.pairwise for name in statistic.features}
-    return (_plot(result, paired),) if len(paired) >= _FEWEST else ()
+    return (_plot(result, paired, order),) if len(paired) >= _FEWEST else ()
 
 
-def _plot(result: Result, paired: set[str]) -> Plot:
+def _plot(result: Result, paired: set[str], order: Sequence[str]) -> Plot:
     pairs = [statistic.features for statistic in result.pairwise]
     units = units_of(result.output_names)
     sizes = units.size_factor * np.sqrt([statistic.numerators for statistic in result.pairwise])
     bars = strongest(pairs, sizes, result.output_names)
-    features = _arrange(result, paired, bars.columns)
+    features = _arrange(result, paired, bars.columns, order)
     place = {name: at for at, name in enumerate(features)}
     importances = {s.features[0]: s for s in result.importance}
     content = Content(
@@ -58,7 +67,7 @@ def _plot(result: Result, paired: set[str]) -> Plot:
     remarks = [
         "Diagonal: typical size of a feature's effects; other cells: of the interaction of a pair",
         f"Sizes (√numerator) are in {units.of_sizes(result.output_names)}",
-        "Ordered so that features that interact strongly stand together",
+        _ORDERED if order else _SERIATED,
         *_remarks(result, bars, len(paired), content),
     ]
     among = pair_coverage(result.overall, result.pairwise).among
@@ -96,10 +105,13 @@ def _words(confidence: float) -> tuple[CellWords, CellWords]:
     return importance, CellWords(legend, "pair", "size of interaction", (share, *others))
 
 
-def _arrange(result: Result, paired: set[str], columns: tuple[int, ...]) -> list[str]:
+def _arrange(
+    result: Result, paired: set[str], columns: tuple[int, ...], order: Sequence[str]
+) -> list[str]:
     """Return the features of rows and columns in order; those that interact most, if too many.
 
-    Ties are broken by importance and name, so that the order of the table does not matter.
+    Ties, and features that a given order lacks, stand by importance and name, so that the order
+    of the table does not matter.
     """
     importances = {
         statistic.features[0]: _size(statistic, columns) for statistic in result.importance
@@ -109,7 +121,10 @@ def _arrange(result: Result, paired: set[str], columns: tuple[int, ...]) -> list
     limit = _MOST if len(columns) == 1 else _MOST_IN_PANELS
     strongest_first = np.lexsort((-similarities.sum(axis=0), -similarities.max(axis=0)))
     kept: Indices = np.sort(strongest_first[:limit])
-    return [names[kept[at]] for at in seriate(similarities[np.ix_(kept, kept)])]
+    if not order:
+        return [names[kept[at]] for at in seriate(similarities[np.ix_(kept, kept)])]
+    place = {name: at for at, name in enumerate(order)}
+    return sorted((names[at] for at in kept), key=lambda name: place.get(name, len(place)))
 
 
 def _similarities(result: Result, names: list[str], columns: tuple[int, ...]) -> Matrix:

@@ -197,6 +197,17 @@ def of_partial_dependence(explanation: Explanation, most_important: str = "") ->
         yield _outside(curve, group)
 
 
+def doubts_of_partial_dependence(explanation: Explanation, message: str) -> list[str]:
+    """Return the sentences on support that the message of CURVES_EXTRAPOLATE says as well."""
+    return [
+        _outside(curve, "")
+        for curve in explanation.partial_dependence.curves
+        if not curve.group
+        and len(curve.features) == 1
+        and f"{curve.features[0]!r} {outside_text(curve)}," in message
+    ]
+
+
 def _ranges(curves: Sequence[Array]) -> Array:
     """Highest less lowest value of each curve: (n_curves, n_outputs)."""
     with np.errstate(over="ignore"):

@@ -164,4 +164,5 @@ def _part(curve: PartialDependenceCurve) -> str:
     """Write the share of one curve."""
     group = f" in group {curve.group!r}" if curve.group else ""
     beside = f", mostly with {curve.outside_partner!r}" if curve.outside_partner else ""
-    return f"{listed(curve.features)}{group} {share_text(curve.outside_share or 0)}{beside}"
+    names = " × ".join(map(repr, curve.features))
+    return f"{names}{group} {share_text(curve.outside_share or 0)}{beside}"

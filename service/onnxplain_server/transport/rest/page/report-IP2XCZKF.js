@@ -1,4 +1,4 @@
-import{D as u,K as p,M as h,S as d,T as f,u as g,v as c}from"./chunk-RRMFNVWF.js";import"./chunk-COGIFV5U.js";var b=`:root {
+import{D as u,K as p,M as h,S as d,T as f,u as g,v as c}from"./chunk-BQRVZTVN.js";import"./chunk-COGIFV5U.js";var b=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
@@ -48,27 +48,28 @@ figure { color-scheme: light; }
 body {
   margin: 0 auto;
   max-width: 84rem;
-  padding: 1.75rem 1.5rem;
+  padding: 1rem 1.5rem 1.75rem;
   background: var(--paper);
   color: var(--ink);
   font: 16px/1.5 system-ui, "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif;
   overflow-wrap: break-word;
 }
 
-h1 { margin: 0 0 0.75rem; font-size: 1.9rem; line-height: 1.2; letter-spacing: -0.01em; }
-h2 { margin: 2rem 0 1rem; font-size: 1.35rem; line-height: 1.25; }
+h1 { margin: 0 0 0.5rem; font-size: 1.9rem; line-height: 1.2; letter-spacing: -0.01em; }
+h2 { margin: 1.4rem 0 1rem; font-size: 1.35rem; line-height: 1.25; }
 
 h3 { margin: 1.25rem 0 0.5rem; font-size: 1rem; line-height: 1.3; }
 
 a { color: var(--accent); text-underline-offset: 0.2em; }
-.found { margin: 0 0 0.75rem; max-width: 60rem; font-size: 1.05rem; }
+.found { margin: 0 0 0.4rem; max-width: 77rem; }
 ul.found { max-width: none; padding-left: 1.5rem; }
-.key-figures { grid-template-columns: repeat(auto-fit, minmax(min(100%, 10rem), 1fr)); gap: 0.75rem; margin-bottom: 1rem; }
+.key-figures b + bdi { display: inline-block; max-width: 100%; }
+.key-figures { grid-template-columns: repeat(auto-fit, minmax(min(100%, 10rem), 1fr)); gap: 0.75rem; margin-bottom: 0.75rem; }
 .key-figures div { padding: 0.6rem 0.9rem; border: 1px solid var(--line); border-radius: 10px; background: var(--card); }
-.key-figures dd { color: var(--quiet); font-size: 0.85rem; }
+.key-figures dd { color: var(--quiet); font-size: 0.85rem; line-height: 1.35; }
 .key-figures b { color: var(--ink); font-size: 1.3rem; font-weight: 600; }
 
-nav { margin: 1rem 0 0; }
+nav { margin: 0.75rem 0 0; }
 nav ol { display: flex; flex-wrap: wrap; gap: 0.3rem 1.5rem; margin: 0; padding: 0; list-style: none; }
 nav a { font-weight: 600; }
 .question, .rows { color: var(--quiet); }
@@ -80,8 +81,8 @@ dt { color: var(--quiet); font-size: 0.85rem; }
 dd { margin: 0; }
 
 aside {
-  margin: 1.1rem 0 0;
-  padding: 1rem 1.25rem;
+  margin: 0.9rem 0 0;
+  padding: 0.6rem 1.25rem;
   border-left: 4px solid var(--caution);
   border-radius: 0 8px 8px 0;
   background: var(--caution-paper);
@@ -112,6 +113,12 @@ figure .plot { display: block; min-height: 4rem; color: #202124; overflow-x: aut
 figcaption { padding: 0 1rem 0.75rem; max-width: 40rem; color: #5f6368; font-size: 0.875rem; }
 /* The drawing says the same in its title; who cannot see it still hears the caption. */
 figure.drawn figcaption { position: absolute; width: 1px; height: 1px; padding: 0; overflow: hidden; clip-path: inset(50%); }
+
+/* A wide screen has room for a question beside its title. */
+@media screen and (min-width: 60rem) {
+  h2:has(+ .question) { display: inline-block; margin-right: 0.75rem; }
+  h2 + .question { display: inline; }
+}
 
 details { margin-top: 0.8rem; }
 .vega-embed details { margin: 0; }
@@ -167,7 +174,7 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: 0.85rem; }
   a { color: inherit; text-decoration: none; }
   .vega-embed details, .vega-bindings, .hint { display: none; }
 }
-`;var k="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",z=2e6;function W(e){return z-new TextEncoder().encode(q(e)).length}function q(e){let{title:t,notes:r,summary:a,keyFigures:n,warnings:o,sections:l,receipt:s}=e;return`<!DOCTYPE html>
+`;var k="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",q=2e6;function W(e){return q-new TextEncoder().encode(z(e)).length}function z(e){let{title:t,notes:r,summary:a,keyFigures:o,warnings:n,sections:l,receipt:s}=e;return`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -183,10 +190,10 @@ ${b}${v}
 </style>
 </head>
 <body>
-<header><h1>${i(t)}</h1>${S(a,n)}</header>
+<header><h1>${i(t)}</h1>${S(a,o)}</header>
 <main>
 ${r===""?"":`<section><h2>Notes</h2><p class="notes">${i(r)}</p></section>`}
-${o.length===0?"":`<aside aria-label="Warnings"><h2>Before you trust the numbers</h2>${m(o)}</aside>`}
+${n.length===0?"":`<aside aria-label="Warnings"><h2>Before you trust the numbers</h2>${m(n)}</aside>`}
 ${l.map(O).join(`
 `)}
 <section id="receipt"><h2>How these numbers were made</h2>${m(s)}</section>
@@ -194,15 +201,15 @@ ${l.map(O).join(`
 <footer>Made by onnxplain. This page is complete in itself and loads nothing.</footer>
 </body>
 </html>
-`}function S(e,t){let r=e.slice(0,p.leading_sentences),a=e.slice(r.length),o=`${r.map(l=>`<p class="found"><bdi>${i(l)}</bdi></p>`).join("")}${C(t)}`;return a.length===0?o:`${o}<div class="found">${m(a)}</div>`}function C(e){if(e.length===0)return"";let t=e.slice(0,p.most_key_figures).map(({name:n,value:o,unit:l,comparison:s})=>`<div><dt><bdi>${i(n)}</bdi></dt><dd><b>${i(o)}</b> <bdi>${i(l)}</bdi></dd>${s===""?"":`<dd>${i(s)}</dd>`}</div>`),r=h(e),a=r===""?"":`<p class="note">${r}</p>`;return`<dl class="key-figures" aria-label="Key figures">${t.join("")}</dl>${a}`}function O(e){let{title:t,question:r,pictures:a,leftOut:n,tables:o,limits:l}=e,s=n>0?`<p class="note">${n} more charts are left out.</p>`:"";return`<section>
+`}function S(e,t){let r=e.slice(0,p.leading_sentences),a=e.slice(r.length),n=`${r.map(l=>`<p class="found"><bdi>${i(l)}</bdi></p>`).join("")}${C(t)}`;return a.length===0?n:`${n}<div class="found">${m(a)}</div>`}function C(e){if(e.length===0)return"";let t=e.slice(0,p.most_key_figures).map(({name:o,value:n,unit:l,comparison:s})=>`<div><dt><bdi>${i(o)}</bdi></dt><dd><b>${i(n)}</b> <bdi>${i(l)}</bdi></dd>${s===""?"":`<dd>${i(s)}</dd>`}</div>`),r=h(e),a=r===""?"":`<p class="note">${r}</p>`;return`<dl class="key-figures" aria-label="Key figures">${t.join("")}</dl>${a}`}function O(e){let{title:t,question:r,pictures:a,leftOut:o,tables:n,limits:l}=e,s=o>0?`<p class="note">${o} more charts are left out.</p>`:"";return`<section>
 <h2>${i(t)}</h2>
 <p class="question">${i(r)}</p>
 <div class="figures">${a.map(j).join("")}</div>
 ${s}
-<div class="tables">${o.map(E).join("")}</div>
+<div class="tables">${n.map(A).join("")}</div>
 <div class="limits"><h3>${i(t)}: when not to rely on it</h3>${m(l)}</div>
-</section>`}function j({description:e,svg:t}){let r=new TextEncoder().encode(t),a="";for(let o of r)a+=String.fromCharCode(o);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(a)}`}" alt="${i(e)}"></div></figure>`}function E({title:e,note:t="",columns:r,rows:a}){let n=r.map((s,w)=>`<th scope="col"${a.some(y=>typeof y[w]=="number")?' class="number"':""}>${i(c(s,f))}</th>`).join(""),o=a.slice(0,d).map(s=>`<tr>${s.map(P).join("")}</tr>`).join(`
+</section>`}function j({description:e,svg:t}){let r=new TextEncoder().encode(t),a="";for(let n of r)a+=String.fromCharCode(n);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(a)}`}" alt="${i(e)}"></div></figure>`}function A({title:e,note:t="",columns:r,rows:a}){let o=r.map((s,w)=>`<th scope="col"${a.some(y=>typeof y[w]=="number")?' class="number"':""}>${i(c(s,f))}</th>`).join(""),n=a.slice(0,d).map(s=>`<tr>${s.map(E).join("")}</tr>`).join(`
 `),l=a.length>d?`<p class="note">${a.length-d} more rows are left out.</p>`:"";return`<div class="table"><table><caption><b>${i(e)}</b> <span class="note">${i(t)}</span></caption>
-<thead><tr>${n}</tr></thead><tbody>${o}</tbody></table>${l}</div>`}function P(e){return typeof e=="string"?`<td><bdi>${i(c(e,f))}</bdi></td>`:`<td class="number">${u(e)}</td>`}function m(e){return`<ul>${e.map(t=>`<li><bdi>${i(t)}</bdi></li>`).join("")}</ul>`}var T={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function i(e){return e.split(`
-`).map(t=>g(t).replace(/[&<>"']/g,r=>T[r]??"")).join(`
-`)}export{z as LARGEST,q as reportOf,W as roomOf};
+<thead><tr>${o}</tr></thead><tbody>${n}</tbody></table>${l}</div>`}function E(e){return typeof e=="string"?`<td><bdi>${i(c(e,f))}</bdi></td>`:`<td class="number">${u(e)}</td>`}function m(e){return`<ul>${e.map(t=>`<li><bdi>${i(t)}</bdi></li>`).join("")}</ul>`}var P={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function i(e){return e.split(`
+`).map(t=>g(t).replace(/[&<>"']/g,r=>P[r]??"")).join(`
+`)}export{q as LARGEST,z as reportOf,W as roomOf};
