@@ -181,6 +181,8 @@ class _Measuring(NamedTuple):
         rows = job.rows.drawn if job.rows else 0
         other, result = self._without_predictions(part, rehearsal, rows)
         size, drawing = self._size(rehearsal, result, plots=part.request.question.plots)
+        if result is None:
+            size = preparation_of(job.options).answer_bytes(part.request, job)
         return MethodPlan(
             method_of(job.options).name,
             job.options,
