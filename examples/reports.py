@@ -3,8 +3,8 @@
     make report-pictures
 
 writes one picture for each method: the beginning of its report for each of the three models, on a
-wide screen, on one of 500 pixels, and printed; and one for the overview of each model, on screens
-of three widths. Needs chromium and pdftoppm.
+wide screen, on one of 500 pixels, and printed; one for the overview of each model, on screens
+of three widths; and the plots of attributions that their page shows. Needs chromium and pdftoppm.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ import numpy as np
 import onnxplain
 import pandas as pd
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
+from onnxplain_server.cli.output.drawing import drawn
+from onnxplain_server.cli.output.formats import PlotFormat
 from onnxplain_server.report import page
 
 ROOT = Path(__file__).parents[1]
@@ -225,6 +227,20 @@ def overview(answered: ExplainResponse, target: Path, folder: Path) -> None:
     screenshot(sheet, target, width, round(_OVERVIEW_SHOWN * _OVERVIEW_SCALE) + 2 * _GAP)
 
 
+def attribution_plots(client: onnxplain.Client, task: Task, target: Path) -> None:
+    """Write the plots of the regression's pairs, along a feature, and of a few rows."""
+    along = "attributions-dependence-OCEAN-DIST"
+    asked = {
+        onnxplain.Attributions(order=2, explained_row_count=1_000): (along, "attributions-pairs"),
+        onnxplain.Attributions(row_indices=[3, 17, 40]): ("attributions-decision",),
+    }
+    for options, names in asked.items():
+        answered = answer(client, task, [options])
+        for name in names:
+            picture = target / f"{name}.png"
+            picture.write_bytes(drawn(answered, name, None, PlotFormat.PNG))
+
+
 def main() -> None:
     """Write the pictures into the folder of the command line."""
     target = Path(sys.argv[1])
@@ -232,6 +248,7 @@ def main() -> None:
     by_task = {name: (task, methods(task)) for name, task in tasks().items()}
     with onnxplain.local() as client, tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
+        attribution_plots(client, by_task["regression"][0], target)
         for name, (task, _) in by_task.items():
             stem = name.replace(" ", "-")
             overview(answer(client, task, []), target / f"overview-{stem}.png", folder)

@@ -62,6 +62,7 @@ DECLARED = {
             "is_warm_after_one",
             "is_on_margin",
             "seconds",
+            "answer_bytes",
         ),
     },
     "accumulated_local_effects": {"moves_few_features", "warm_up", "resamples_rows"},

@@ -72,3 +72,22 @@ def test_only_rows_that_were_drawn_have_an_error_of_the_draw(options: Any) -> No
     assert ("standard error" in [column.title for column in found.columns]) == is_drawn
     assert ("standard errors are those of rows that are drawn" in found.note) == is_drawn
     assert len(found.rows[0]) == len(found.columns)
+
+
+@pytest.mark.parametrize(
+    ("harmful", "ending"),
+    [
+        ((), None),
+        (["b"], "without it: both name b first."),
+        (["a"], "without it: b has the largest, and shuffling a does most harm."),
+        (["b", "a"], "without it: b has the largest, and shuffling b or a does most harm."),
+    ],
+)
+def test_values_beside_shuffling_tell_what_each_names_first(
+    harmful: list[str], ending: str | None
+) -> None:
+    told = Answered("", is_linear=False, loss_row_count=0, most_harmful=harmful)
+    sentences = [*of_method("attributions").sentences(answered(DRAWN, [1] * COUNT), told)]
+
+    assert [s.endswith(ending) for s in sentences[1:] if ending] == [True] * bool(ending)
+    assert len(sentences) == 1 + bool(ending)

@@ -87,6 +87,10 @@ def _no_seconds(_request: BoundRequest, _job: Job[Any]) -> None:
     return None
 
 
+def _no_bytes(_request: BoundRequest, _job: Job[Any]) -> None:
+    return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparation:
     """Preparation of a method.
@@ -124,6 +128,8 @@ class Preparation:
         Options that rehearse the most rows that the model's predictions can lead to.
     seconds : callable (BoundRequest, Job) -> float or None
         Its time beside predictions; None if trials on few rows tell it.
+    answer_bytes : callable (BoundRequest, Job) -> int or None
+        Bytes of its explanation where `seconds` tells its time; None if they are unknown.
     fewer_repetitions : callable (Options, Job) -> sequence of Options
         Options with ever fewer repetitions than those of a job, the last with the fewest that
         leave the method its standard errors.
@@ -156,6 +162,7 @@ class Preparation:
     is_count_exact: Callable[[Any], bool] = lambda _options: True
     costliest: Callable[[Any, int, int], Options] = _same_for_outputs
     seconds: Callable[[BoundRequest, Job[Any]], float | None] = _no_seconds
+    answer_bytes: Callable[[BoundRequest, Job[Any]], int | None] = _no_bytes
     fewer_repetitions: Callable[[Any, Job[Any]], Sequence[Options]] = _no_options
     repetitions: Callable[[Job[Any]], tuple[Repetitions, ...]] = _no_repetitions
     changes: Callable[[Any], Iterator[Change]] = _no_changes

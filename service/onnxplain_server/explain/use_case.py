@@ -136,8 +136,8 @@ def _reserve(request: BoundRequest, cost: int) -> None:
 def _overview(request: BoundRequest, comparing: ComparisonJob | None) -> Answer:
     """Explain by the methods of an overview, the curves last: they depend on the other results."""
     from onnxplain_server.explain.planning.correlations import notes_of_overview
-    from onnxplain_server.explain.planning.overview import plan_overview
     from onnxplain_server.explain.planning.overview_curves import curves_of, text_notes
+    from onnxplain_server.explain.planning.overview_pace import plan_overview
 
     request.require_model()
     plan = plan_overview(request)
@@ -170,14 +170,14 @@ def _overview(request: BoundRequest, comparing: ComparisonJob | None) -> Answer:
 
 
 def _losses(request: BoundRequest, plan: OverviewPlan) -> list[Part]:
-    """Return the losses and importances of an overview with a target."""
+    """Return the losses, importances and values of an overview with a target."""
     from onnxplain_server.explain.planning.overview_part import further_losses
 
     parts = list(plan.losses(None))
     for part in tuple(parts):
         chosen: Any = _prepare_part(request, part).job.options
         parts += plan.losses(*further_losses(chosen, request))
-    return [*parts, *plan.importances()]
+    return [*parts, *plan.importances(), *plan.values()]
 
 
 def _prepare_part(request: BoundRequest, part: Part) -> PreparedMethod:

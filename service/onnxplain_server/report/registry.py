@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -42,12 +42,16 @@ class Answered(NamedTuple):
         Most rows of a loss of all rows; 0 without one.
     units : Units
         Of predictions.
+    most_harmful : sequence of str
+        Names of features whose shuffling does most harm by another sentence; several where it
+        cannot tell them apart.
     """
 
     most_important: str
     is_linear: bool
     loss_row_count: int
     units: Units = TARGET_UNITS
+    most_harmful: Sequence[str] = ()
 
 
 class Ranking(NamedTuple):
@@ -61,11 +65,14 @@ class Ranking(NamedTuple):
         The first ones; empty where they cannot be told.
     first : callable (Explanation) -> str
         The one that a sentence calls most important; empty without one.
+    most_harmful : callable (Explanation) -> sequence of str
+        Names of those whose shuffling does most harm, of a ranking by shuffling.
     """
 
     measure: str
     features: Callable[[Explanation], list[str]]
     first: Callable[[Explanation], str]
+    most_harmful: Callable[[Explanation], Sequence[str]] = lambda _explanation: ()
 
 
 def _own_title(_explanation: Explanation, title: str) -> str:
@@ -116,7 +123,9 @@ _REPORTS: Mapping[str, MethodReport] = MappingProxyType({
         sentences=lambda e, told: losses.of_permutation_importance(
             e, told.loss_row_count, told.units
         ),
-        ranking=Ranking("shuffling", leading.by_shuffling, losses.most_harmful),
+        ranking=Ranking(
+            "shuffling", leading.by_shuffling, losses.first_shuffled, losses.most_harmful
+        ),
     ),
     "partial_dependence": MethodReport(
         findings=lambda e, _units: effect_findings.of_partial_dependence(e.partial_dependence),
@@ -157,7 +166,7 @@ _REPORTS: Mapping[str, MethodReport] = MappingProxyType({
         findings=lambda e, units: attribution_findings.of_attributions(
             e.attributions, e.options.attributions, units
         ),
-        sentences=lambda e, told: attributions.of_attributions(e, told.units),
+        sentences=lambda e, told: attributions.of_attributions(e, told.units, told.most_harmful),
     ),
     "accumulated_local_effects": MethodReport(
         findings=lambda e, units: accumulated_findings.of_accumulated(

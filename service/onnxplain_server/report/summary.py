@@ -86,17 +86,19 @@ def _leading(answer: ExplainResponse, codes: set[str]) -> Iterator[str]:
 def _answered(answer: ExplainResponse, codes: set[str]) -> Answered:
     """Return what sentences on one method take from the whole answer."""
     losses = [e.rows.used_row_count for e in answer.explanations if key_figures.is_of_all_rows(e)]
-    most = _most_important(answer, codes)
-    return Answered(most, _is_linear(answer), max(losses, default=0), units_of_answer(answer))
-
-
-def _most_important(answer: ExplainResponse, codes: set[str]) -> str:
-    """Return the feature that a sentence of this summary calls most important; or else empty."""
-    for method, ranking in rankings().items():
-        found = _told(answer, method, codes)
-        if found and (name := ranking.first(found[0])):
-            return name
-    return ""
+    ranked = [
+        (ranking, found[0])
+        for method, ranking in rankings().items()
+        if (found := _told(answer, method, codes))
+    ]
+    firsts = (ranking.first(explanation) for ranking, explanation in ranked)
+    return Answered(
+        next(filter(None, firsts), ""),
+        _is_linear(answer),
+        max(losses, default=0),
+        units_of_answer(answer),
+        [name for ranking, explanation in ranked for name in ranking.most_harmful(explanation)],
+    )
 
 
 def _told(answer: ExplainResponse, method: str, codes: set[str]) -> list[Explanation]:

@@ -10,6 +10,7 @@ import numpy as np
 import onnxplain
 import pytest
 from onnxplain_server.explain.methods import attributions
+from onnxplain_server.explain.methods.attributions import effort
 from onnxplain_server.explain.planning import repetition_seconds, time_trials
 from onnxplain_server.methods.attributions import Options
 
@@ -46,16 +47,42 @@ def test_time_is_that_of_one_row_and_of_each_further_one(
         assert background == 400  # all of it: further rows explained take none of its time
         return 3.0 + 0.5 * (len(own.row_indices) or own.explained_row_count)
 
-    monkeypatch.setattr(attributions, "_seconds_of", timed)
+    monkeypatch.setattr(effort, "_seconds_of", timed)
 
     seconds = attributions.PREPARATION.seconds(asked(), job(options))
 
     assert seconds == pytest.approx(3.0 + 0.5 * count)
 
 
-@pytest.mark.parametrize("given", [{"is_exact": True}, {"predicts": True}])
-def test_other_values_are_timed_by_trials_on_few_rows(given: dict[str, bool]) -> None:
-    assert attributions.PREPARATION.seconds(asked(**given), job(Options())) is None
+@pytest.mark.parametrize(
+    ("options", "count"),
+    [
+        (Options(explained_row_count=9_000), 500),
+        (Options(row_indices=tuple(range(40))), 40),
+        (Options(row_indices=(7,)), 1),
+    ],
+)
+def test_exact_values_are_timed_by_rows_explained_and_by_rows_of_the_background(
+    monkeypatch, options: Options, count: int
+) -> None:
+    """Whatever the rows explained, the background alone must not tell the time of all."""
+    tried = []
+
+    def timed(background: int, own: Options) -> float:
+        explained = min(len(own.row_indices) or own.explained_row_count, 500)
+        tried.append((background, explained))
+        return 2.0 + 0.25 * background + 0.5 * explained
+
+    monkeypatch.setattr(effort, "_seconds_of", timed)
+
+    seconds = attributions.PREPARATION.seconds(asked(is_exact=True), job(options))
+
+    assert seconds == pytest.approx(2.0 + 0.25 * 400 + 0.5 * count)
+    assert max(background + explained for background, explained in tried) <= 330
+
+
+def test_values_that_predict_are_timed_by_trials_on_few_rows() -> None:
+    assert attributions.PREPARATION.seconds(asked(predicts=True), job(Options())) is None
 
 
 @pytest.fixture
@@ -70,7 +97,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         made.now += 2 * seconds
         return seconds
 
-    monkeypatch.setattr(attributions, "_seconds_of", timed)
+    monkeypatch.setattr(effort, "_seconds_of", timed)
     for module in (repetition_seconds, time_trials):
         monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: made.now))
     return made

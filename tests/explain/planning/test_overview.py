@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -232,3 +234,20 @@ def test_curves_on_trees_plan_steps_and_a_surface_up_to_a_bound(
     counted = requested or rows
     assert plan.fits(50_000_000 // counted)
     assert not plan.fits(50_000_000 // counted + 1)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "rows", "told"),
+    [
+        pytest.param(lambda rows: rows / 2_000, 4_900, " for 100 of them", id="cheap"),
+        pytest.param(lambda rows: rows / 2_000, 5_000, None, id="too many rows"),
+        pytest.param(None, 4_900, None, id="not exact"),
+    ],
+)
+def test_shapley_values_are_planned_where_they_take_a_twentieth_of_the_time(
+    seconds: Callable[[int], float] | None, rows: int, told: str | None
+) -> None:
+    """2.5 of 50 seconds, for the rows explained and those of their background."""
+    own = plan(1e6, budget=50, row_count=rows, tree_rows=10**6, value_seconds=seconds)
+
+    assert [part.details for part in own.values()] == ([told] if told else [])

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from onnxplain_server.explain.bound_request import BoundRequest
-from onnxplain_server.explain.planning import nominal_pace, overview, pace
-from onnxplain_server.explain.planning.overview_pace import PaceSource
+from onnxplain_server.explain.planning import nominal_pace, overview, overview_pace, pace
+from onnxplain_server.explain.planning.overview_part import PaceSource
 
 MODELS = Path(__file__).parents[2] / "models"
 N_ROWS = 3_000
@@ -31,13 +31,13 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[overview.OverviewPlan]:
     """Plans of overviews, by the clock of the tests."""
     monkeypatch.setattr(pace, "time", Clock())
     made: list[overview.OverviewPlan] = []
-    original = overview.plan_overview
+    original = overview_pace.plan_overview
 
     def plan(request: BoundRequest) -> overview.OverviewPlan:
         made.append(original(request))
         return made[-1]
 
-    monkeypatch.setattr(overview, "plan_overview", plan)
+    monkeypatch.setattr(overview_pace, "plan_overview", plan)
     return made
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.attributing.games import GameValue, Perturbation
-from onnxplain_server.explain.methods import attributions as preparation
+from onnxplain_server.explain.methods.attributions import preparation
 from onnxplain_server.methods.attributions import Options, Result
 from onnxplain_server.methods.attributions.result import mean_absolute
 

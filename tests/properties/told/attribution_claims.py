@@ -6,11 +6,18 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
-from onnxplain.v1.explanation_service_pb2 import Explanation
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain.v1.table_pb2 import Column
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.plots.elements.labels import clean, shorten
+from onnxplain_server.report import summary
 from told.written import Match, for_output, is_written, joined, number, rounding, with_value
+
+BESIDE_SHUFFLING = (
+    r"(?P<kind>\w+) values tell how far a feature moves predictions, right or wrong, and shuffling "
+    r"how much worse these get without it: (?:both name (?P<names>.+) first|(?P<first>.+) has the "
+    r"largest, and shuffling (?P<harmful>.+) does most harm)\."
+)
 
 
 def reasons(found: Match, explanation: Explanation) -> bool:
@@ -112,6 +119,8 @@ def sizes(found: Match, explanation: Explanation) -> bool:
     """Check which feature has the largest mean absolute value."""
     result = explanation.attributions
     outputs = list(result.output_names)
+    if not outputs:
+        return False
     means = np.array(result.mean_absolute_values).reshape(-1, len(outputs))
     player, column = np.unravel_index(int(np.argmax(means)), means.shape)
     kind = "Banzhaf" if explanation.options.attributions.value == 2 else "Shapley"
@@ -123,6 +132,23 @@ def sizes(found: Match, explanation: Explanation) -> bool:
         and _are_rows(found["rows"], explanation, means)
         and is_written(found["a"], means[player, column], means[:, column])
     )
+
+
+def beside_shuffling(found: Match, answer: ExplainResponse) -> bool:
+    """Check which feature has the largest values; another sentence tells what shuffling finds."""
+    first = found["names"] or found["first"]
+    harmful = found["harmful"] or first
+    is_told = any(s.startswith(f"Shuffling {harmful}") for s in summary.of_answer(answer))
+    for explanation in answer.explanations:
+        result = explanation.attributions
+        if explanation.WhichOneof("result") != "attributions":
+            continue
+        means = np.array(result.mean_absolute_values).reshape(-1, len(result.output_names))
+        names = result.features[int(means.max(axis=1).argmax())].names
+        kind = "Banzhaf" if explanation.options.attributions.value == 2 else "Shapley"
+        if is_told and joined(names, " + ") == first and found["kind"] == kind:
+            return (first == harmful) == (found["harmful"] is None)
+    return False
 
 
 def _are_rows(told: str | None, explanation: Explanation, means: Array) -> bool:

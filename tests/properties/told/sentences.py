@@ -148,8 +148,12 @@ def is_true(sentence: str, answer: ExplainResponse) -> bool:
         return sentence == answer.model.summary
     if sentence.startswith("Correlated features: "):
         return sentence in [caution.message for caution in facts.warnings(answer)]
-    if found := re.fullmatch(leading_claims.PATTERN, sentence):
-        return leading_claims.lead(found, answer)
+    for pattern, of_answer in (
+        (leading_claims.PATTERN, leading_claims.lead),
+        (attribution_claims.BESIDE_SHUFFLING, attribution_claims.beside_shuffling),
+    ):
+        if found := re.fullmatch(pattern, sentence):
+            return of_answer(found, answer)
     read = [(re.fullmatch(one.pattern, sentence), one.holds) for one in _TEMPLATES]
     has_unit = " percentage points" not in sentence or may_be_points(answer)
     return has_unit and any(

@@ -20,6 +20,11 @@ _LEAF_SECONDS, _PAIR_SECONDS = 25e-9, 10e-9
 effect and sum."""
 _TERM_SECONDS = 2e-6
 """Seconds of an effect of sums of terms, for each row and sum."""
+_VALUE_SECONDS, _PATTERN_SECONDS = 2e-9, 1e-9
+"""Seconds of Shapley values on trees: for each row and leaf; and for each leaf, pattern of the
+features on its path, and two of these."""
+_MOST_PLAYERS = 40
+"""Features on a path beyond which any time is too long."""
 _ROUND = (5, 3, 2, 1)
 
 
@@ -47,6 +52,23 @@ def _row_work(request: BoundRequest, effects: int) -> tuple[float, int]:
     assert not isinstance(trees, Refusal)  # noqa: S101 - the engine was chosen
     ensemble = trees if isinstance(trees, Ensemble) else trees.ensemble
     return _LEAF_SECONDS * max(len(ensemble.leaf), 1), ensemble.values.shape[1]
+
+
+def nominal_value_seconds(request: BoundRequest, row_count: int) -> float:
+    """Return the seconds that exact Shapley values are expected to take, with their background.
+
+    Parameters
+    ----------
+    row_count : int
+        Rows explained and of the background.
+    """
+    trees, width = request.resources.trees(), len(request.sample.features.names)
+    if request.tabular_choice.engine is Engine.ADDITIVE or isinstance(trees, Refusal):
+        return _TERM_SECONDS * row_count * width
+    ensemble = trees if isinstance(trees, Ensemble) else trees.ensemble
+    most = min(ensemble.depth, width, _MOST_PLAYERS)
+    tables = _PATTERN_SECONDS * most**2 * 2.0**most
+    return float((_VALUE_SECONDS * row_count + tables) * len(ensemble.leaf))
 
 
 def effect_count(feature_count: int) -> int:

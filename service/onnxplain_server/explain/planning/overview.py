@@ -3,7 +3,8 @@
 By default, the size of the model tells it, so that equal requests get equal numbers. For a time
 that the request asks for, the pace of the model is measured.
 
-With a target: losses and permutation importance. Then interactions, and at last the curves of the
+With a target: losses, permutation importance, and beside it Shapley values of some rows where they
+are exact and cheap. Then interactions, and at last the curves of the
 features that were most important. On trees, where grids cost little, the curves have one point per
 step of the model, and the pair that interacts most gets a surface.
 """
@@ -11,20 +12,19 @@ step of the model, and the pair that interacts most gets a surface.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, cast
 
 from onnxplain_server.core.arrays import Array
-from onnxplain_server.core.contract_limits import ExplainRequest, PartialDependenceOptions
+from onnxplain_server.core.contract_limits import PartialDependenceOptions
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.warnings import InputWarning
-from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning.nominal_pace import effect_count, round_rows
-from onnxplain_server.explain.planning.overview_pace import PaceSource, overview_pace
-from onnxplain_server.explain.planning.overview_part import OverviewRole, Part, single_texts
+from onnxplain_server.explain.planning.overview_part import OverviewRole, PaceSource, Part
 from onnxplain_server.explain.row_counts import QUADRATIC_ROWS, SHUFFLED_ROWS
 from onnxplain_server.methods import (
+    attributions,
     average_loss,
     interactions,
     partial_dependence,
@@ -55,8 +55,10 @@ _LOSS_COUNT = 3
 CurveOptions: TypeAlias = partial_dependence.Options
 CURVES = CurveOptions(include_missing=True)
 _EVEN, _STEPS = partial_dependence.Strategy.UNIFORM, partial_dependence.Strategy.STEPS
-_SHARES = {"losses": 0.05, "permutation_importance": 0.35, "interactions": 0.4, "curves": 0.2}
+SHARES = {"losses": 0.05, "permutation_importance": 0.35, "interactions": 0.4, "curves": 0.2}
 """Shares of the budget."""
+_VALUES_SHARE = 0.05
+"""Share of the budget up to which Shapley values are cheap; they come on top of the others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +86,9 @@ class OverviewPlan:
         Most rows to predict.
     single_texts : tuple of str
         Features most of whose rows have a text of their own, of which there is no curve.
+    value_seconds : callable (int) -> float, or None
+        Seconds of exact Shapley values on so many rows, with the background; None where there are
+        none.
     """
 
     names: tuple[str, ...]
@@ -95,6 +100,7 @@ class OverviewPlan:
     pace_source: PaceSource = PaceSource.MEASURED
     predicted_row_limit: float = math.inf
     single_texts: tuple[str, ...] = ()
+    value_seconds: Callable[[int], float] | None = None
 
     @property
     def drawn_names(self) -> tuple[str, ...]:
@@ -122,6 +128,17 @@ class OverviewPlan:
         if is_larger and affordable >= self.row_count and self.requested_row_count is None:
             return Part(role, options, self.row_count, is_reduced=False)
         return self._sized(role, options, usual, affordable)
+
+    def values(self) -> Iterator[Part]:
+        """Return Shapley values of some rows, where they are exact and cheap."""
+        options = attributions.Options()
+        part = self._of_trees(OverviewRole.VALUES, options)
+        count = part.rows(self.row_count)
+        explained = min(options.explained_row_count, count)
+        if self.value_seconds is None or len(self.names) < 2:
+            return
+        if self.value_seconds(count + explained) <= _VALUES_SHARE * self.budget:
+            yield replace(part, details=f" for {explained} of them")
 
     def losses(self, *losses: Loss | None) -> Iterator[Part]:
         """Return average losses; None: the default one."""
@@ -242,8 +259,8 @@ class OverviewPlan:
 
     def _affordable(self, share: str, count: int = 1) -> int:
         """Return the rows that can be predicted in a share of the budget, `count` times."""
-        in_time = self.pace * self.budget * _SHARES[share]
-        limited = self.predicted_row_limit * _SHARES[share] / count
+        in_time = self.pace * self.budget * SHARES[share]
+        limited = self.predicted_row_limit * SHARES[share] / count
         return int(min(in_time, limited, 1e15))
 
     def _is_enough(self, affordable: int) -> bool:
@@ -275,23 +292,3 @@ class OverviewPlan:
 
     def _rounded(self, rows: int) -> int:
         return rows if self._is_measured else round_rows(rows)
-
-
-def plan_overview(request: BoundRequest) -> OverviewPlan:
-    """Plan an overview: by the size of the model, or for a time that is asked for, by its pace."""
-    question, sample = request.question, request.sample
-    budget = question.budget_seconds or ExplainRequest.budget_seconds.default
-    is_tree = not request.tabular_choice.predicts
-    pace = overview_pace(request, budget * _SHARES["interactions"])
-    limit = question.budget_predicted_row_count
-    return OverviewPlan(
-        sample.features.names,
-        sample.population_count,
-        question.row_count,
-        budget,
-        pace.rows,
-        pace.tree_rows,
-        pace.source,
-        math.inf if limit is None or is_tree else limit,
-        single_texts(sample.features),
-    )

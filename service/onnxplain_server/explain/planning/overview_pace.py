@@ -1,9 +1,9 @@
-"""Pace that an overview is sized by: by the size of the model, or measured for a time asked."""
+"""Plan of an overview from its pace: by the size of the model, or measured for a time asked."""
 
 from __future__ import annotations
 
 import math
-from enum import Enum
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,17 +11,44 @@ import numpy as np
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.core.contract_limits import ExplainRequest
 from onnxplain_server.explain.bound_request import BoundRequest
-from onnxplain_server.explain.planning.nominal_pace import nominal_pace, nominal_tree_rows
+from onnxplain_server.explain.planning.nominal_pace import (
+    nominal_pace,
+    nominal_tree_rows,
+    nominal_value_seconds,
+)
+from onnxplain_server.explain.planning.overview import SHARES, OverviewPlan
+from onnxplain_server.explain.planning.overview_part import PaceSource, single_texts
 from onnxplain_server.explain.planning.pace import predicted_pace, tree_pace, tree_rows
 from onnxplain_server.explain.planning.remembered import remembered
 
 
-class PaceSource(Enum):
-    """Source of a pace, in the words of the warning."""
+def plan_overview(request: BoundRequest) -> OverviewPlan:
+    """Plan an overview: by the size of the model, or for a time that is asked for, by its pace."""
+    question, sample = request.question, request.sample
+    budget = question.budget_seconds or ExplainRequest.budget_seconds.default
+    is_tree = not request.tabular_choice.predicts
+    pace = overview_pace(request, budget * SHARES["interactions"])
+    limit = question.budget_predicted_row_count
+    return OverviewPlan(
+        sample.features.names,
+        sample.population_count,
+        question.row_count,
+        budget,
+        pace.rows,
+        pace.tree_rows,
+        pace.source,
+        math.inf if limit is None or is_tree else limit,
+        single_texts(sample.features),
+        partial(nominal_value_seconds, request) if _has_exact_values(request) else None,
+    )
 
-    MEASURED = "the model predicts"
-    SIZE = "a model of this size is taken to predict"
-    ADDRESS = "a model behind an address is taken to predict"
+
+def _has_exact_values(request: BoundRequest) -> bool:
+    """Return whether Shapley values are exact without predicting: outputs are sums, not links."""
+    choice = request.tabular_choice
+    if choice.predicts or choice.is_quadratic:
+        return False
+    return request.effects.exact_attributions() is not None
 
 
 class OverviewPace(NamedTuple):

@@ -18,8 +18,17 @@ class OverviewRole(Enum):
 
     LOSS = "loss of all rows"
     IMPORTANCES = "importances by shuffling"
+    VALUES = "Shapley values of some rows"
     PAIRS = "interactions"
     CURVES = "curves of the most important features"
+
+
+class PaceSource(Enum):
+    """Source of a pace, in the words of the warning."""
+
+    MEASURED = "the model predicts"
+    SIZE = "a model of this size is taken to predict"
+    ADDRESS = "a model behind an address is taken to predict"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

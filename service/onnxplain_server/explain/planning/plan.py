@@ -21,7 +21,8 @@ from onnxplain_server.explain.planning.duration import (
 )
 from onnxplain_server.explain.planning.explanation_plan import ExplanationPlan, MethodPlan
 from onnxplain_server.explain.planning.memory import peak_bytes
-from onnxplain_server.explain.planning.overview import CURVE_COUNT, plan_overview
+from onnxplain_server.explain.planning.overview import CURVE_COUNT
+from onnxplain_server.explain.planning.overview_pace import plan_overview
 from onnxplain_server.explain.planning.rehearsal import (
     Rehearsal,
     RehearsalHost,
@@ -109,7 +110,9 @@ def _parts(request: BoundRequest, real: Callable[[], BoundRequest]) -> Sequence[
     request.require_model()
     overview = plan_overview(request)
     has_target = bool(request.question.targets) and not unclear_target(request)
-    parts = [*overview.losses(None), *overview.importances()] if has_target else []
+    parts = []
+    if has_target:
+        parts = [*overview.losses(None), *overview.importances(), *overview.values()]
     parts += overview.pairs()
     curves = overview.curves(overview.drawn_names[:CURVE_COUNT])
     return [
@@ -178,6 +181,8 @@ class _Measuring(NamedTuple):
         rows = job.rows.drawn if job.rows else 0
         other, result = self._without_predictions(part, rehearsal, rows)
         size, drawing = self._size(rehearsal, result, plots=part.request.question.plots)
+        if result is None:
+            size = preparation_of(job.options).answer_bytes(part.request, job)
         return MethodPlan(
             method_of(job.options).name,
             job.options,

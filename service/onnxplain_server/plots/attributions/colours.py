@@ -11,7 +11,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.plots.attributions.scatter import ranks_of
-from onnxplain_server.plots.attributions.words import own_value
+from onnxplain_server.plots.attributions.words import own_value, own_values
 from onnxplain_server.plots.elements.labels import clean, short_names, shorten
 from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import (
@@ -92,6 +92,6 @@ def _by_text(title: str, own: Array) -> Colours:
 
 def _marks(own: Array, values: Sequence[float | str | None], field: str) -> list[Spec]:
     return [
-        {"other": own_value(own, k), **({} if value is None else {field: value})}
-        for k, value in enumerate(values)
+        {"other": text, **({} if value is None else {field: value})}
+        for text, value in zip(own_values(own), values, strict=True)
     ]

@@ -17,6 +17,7 @@ from onnxplain_server.plots.attributions.scatter import layers, offsets, spread_
 from onnxplain_server.plots.attributions.words import (
     estimate_remark,
     own_value,
+    own_values,
     result_kind,
     row_name,
 )
@@ -150,12 +151,12 @@ def _finding(points: _FeaturePoints) -> str:
 
 def _rows(result: Result, points: _FeaturePoints, colours: Colours) -> list[Spec]:
     places = [points.axis.position(own) for own in points.own.tolist()]
-    moved = _moved(points, places)
+    moved, texts = _moved(points, places), own_values(points.own)
     return [
         {
             "row": row_name(result.row_indices, int(row), result.explained_row_count),
             **place,
-            "own": own_value(points.own, at),
+            "own": texts[at],
             "value": data_number(float(points.values[at])),
             **mark,
         }

@@ -12,7 +12,7 @@ from onnxplain_server.plots.attributions.scatter import (
     ranks_of,
     spread_rows,
 )
-from onnxplain_server.plots.attributions.words import own_value, result_kind
+from onnxplain_server.plots.attributions.words import own_values, result_kind
 from onnxplain_server.plots.elements.bars import labels_of
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
@@ -71,6 +71,7 @@ def _points(result: Result, player: int, label: str, rows: Array, values: Vector
     names = result.features[player]
     own = result.feature_values[result.names.index(names[0])][rows] if len(names) == 1 else None
     aside = offsets(values[rows], float(np.ptp(values[rows])))
+    texts = [""] * len(rows) if own is None else own_values(own)
     unknown = np.full(len(rows), np.nan)
     ranks = unknown if own is None else ranks_of(own)
     return [
@@ -79,10 +80,10 @@ def _points(result: Result, player: int, label: str, rows: Array, values: Vector
             "row": int(result.row_indices[row]) if len(result.row_indices) else int(row),
             "value": data_number(float(values[row])),
             "offset": data_number(float(offset)),
-            "own": "" if own is None else own_value(own, at),
+            "own": text,
             "rank": None if np.isnan(rank) else data_number(float(rank), -6),
         }
-        for at, (row, offset, rank) in enumerate(zip(rows, aside, ranks, strict=True))
+        for row, offset, text, rank in zip(rows, aside, texts, ranks, strict=True)
     ]
 
 

@@ -37,17 +37,29 @@ def row_name(row_indices: Sequence[int] | Indices, row: int, count: int) -> str:
     return f"given row {row:,}" if count > 1 else "the given row"
 
 
+def own_values(values: Array) -> list[str]:
+    """Write the values of a feature: in words where they are missing or infinite."""
+    return _written(values, range(len(values)))
+
+
 def own_value(values: Array, row: int) -> str:
-    """Write the value of a feature at a row: in words where it is missing or infinite."""
-    value = values[row]
+    """Write the value of a feature at a row, as `own_values` does."""
+    return _written(values, [row])[0]
+
+
+def _written(values: Array, rows: Sequence[int]) -> list[str]:
     if values.dtype == object:
-        return shorten(clean(str(value)), _MAX_LETTERS) if value else "missing"
+        texts = [str(values[row] or "") for row in rows]
+        return [shorten(clean(text), _MAX_LETTERS) if text else "missing" for text in texts]
     numbers = values.astype(np.float64)
-    if np.isnan(numbers[row]):
+    form = scale_format(numbers)
+    return [_number(numbers[row], form) for row in rows]
+
+
+def _number(value: float, form: str) -> str:
+    if np.isnan(value):
         return "missing"
-    if np.isinf(numbers[row]):
-        return not_finite(numbers[row])
-    return spell(numbers[row], scale_format(numbers))
+    return not_finite(value) if np.isinf(value) else spell(value, form)
 
 
 def player_at(result: Result, player: int, row: int) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from onnxplain.v1.attributions_pb2 import AttributionsResult
 from onnxplain.v1.explanation_service_pb2 import Explanation
 
-from onnxplain_server.core.arrays import Vector
+from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.plots.attributions.words import row_name, value_kind
 from onnxplain_server.plots.elements.labels import clean, enumerate_words, with_value
 from onnxplain_server.plots.elements.number_formats import spell_among, spell_beside
@@ -22,7 +22,7 @@ from onnxplain_server.report.attribution_findings import (
     values_of,
 )
 from onnxplain_server.report.finding import joined, number
-from onnxplain_server.report.sentences.words import for_output, of_output
+from onnxplain_server.report.sentences.words import few_of, for_output, of_output
 
 _MOST_REASONS = 3
 _WEAK = 0.1
@@ -31,8 +31,16 @@ _ERRORS = 2.0
 """Standard errors below which an estimated value is no reason."""
 
 
-def of_attributions(explanation: Explanation, units: Units) -> Iterator[str]:
-    """Tell the reasons of few rows, or the feature with the largest mean size."""
+def of_attributions(
+    explanation: Explanation, units: Units, most_harmful: Sequence[str] = ()
+) -> Iterator[str]:
+    """Tell the reasons of few rows, or the feature with the largest mean size.
+
+    Parameters
+    ----------
+    most_harmful : sequence of str
+        Names of features whose shuffling does most harm by another sentence.
+    """
     result = explanation.attributions
     values = values_of(result)
     if not np.isfinite(values).all():
@@ -44,7 +52,10 @@ def of_attributions(explanation: Explanation, units: Units) -> Iterator[str]:
             yield _of_row(result, row, column, values[row, :, column], adds_up=adds_up)
         return
     counted = told_mean_rows(result, explanation.options.attributions)
-    yield from _of_sizes(result, value_kind(is_shapley=adds_up), counted, units)
+    kind = value_kind(is_shapley=adds_up)
+    yield from _of_sizes(result, kind, counted, units)
+    if most_harmful:
+        yield from _beside_shuffling(result, kind, most_harmful)
 
 
 def _of_row(
@@ -87,8 +98,8 @@ def _reasons(result: AttributionsResult, row: int, values: Vector, errors: Vecto
 
 def _of_sizes(result: AttributionsResult, kind: str, counted: str, units: Units) -> Iterator[str]:
     outputs = list(result.output_names)
-    means = np.array(result.mean_absolute_values).reshape(-1, len(outputs))
-    if not np.isfinite(means).all() or not means.any():
+    means = _means(result)
+    if not len(means):
         return
     player, column = map(int, np.unravel_index(int(np.argmax(means)), means.shape))
     name = joined(result.features[player].names, " + ")
@@ -98,3 +109,26 @@ def _of_sizes(result: AttributionsResult, kind: str, counted: str, units: Units)
         f"{name} has the largest {estimated}{kind}: a mean size of {size} "
         f"({units.of_values(outputs)}){for_output(outputs, column)} over {counted}."
     )
+
+
+def _beside_shuffling(
+    result: AttributionsResult, kind: str, most_harmful: Sequence[str]
+) -> Iterator[str]:
+    """Tell what mean sizes and shuffling answer differently, and which feature each names first."""
+    means = _means(result)
+    if not len(means):
+        return
+    first = joined(result.features[int(np.argmax(means.max(axis=1)))].names, " + ")
+    found = f"{first} has the largest, and shuffling {few_of(most_harmful, 'or')} does most harm"
+    if [*most_harmful] == [first]:
+        found = f"both name {first} first"
+    yield (
+        f"{kind} tell how far a feature moves predictions, right or wrong, and shuffling how much "
+        f"worse these get without it: {found}."
+    )
+
+
+def _means(result: AttributionsResult) -> Matrix:
+    """Return mean absolute values, (n_features, n_outputs); none where they tell nothing."""
+    means = np.array(result.mean_absolute_values).reshape(-1, len(result.output_names))
+    return means if np.isfinite(means).all() and means.any() else means[:0]

@@ -94,7 +94,23 @@ def _from_to(before: float, after: Vector, others: Vector) -> str:
     return f"from {spell_beside(before, beside)} to {ends}"
 
 
-def most_harmful(explanation: Explanation) -> str:
+def most_harmful(explanation: Explanation) -> list[str]:
+    """Return the features, or groups, whose shuffling does most harm beyond its error.
+
+    Several where shuffles cannot tell them apart; none where no shuffling does harm.
+    """
+    result = explanation.permutation_importance
+    loss = shown_loss(result, explanation.options.permutation_importance)
+    before = np.array(result.baseline_losses)
+    values = np.array([importance.values for importance in result.importances])
+    errors = np.array([importance.standard_errors for importance in result.importances])
+    errors, values = loss.increase_errors(before, values, errors), loss.increases(before, values)
+    place = largest(values)
+    rows = [] if place is None else leaders(values[:, place[1]], errors[:, place[1]])
+    return [joined(result.importances[row].features, " + ") for row in rows]
+
+
+def first_shuffled(explanation: Explanation) -> str:
     """Return the feature that hurts most when it is shuffled; empty where none does, or several."""
     importances = explanation.permutation_importance.importances
     place = largest(np.array([importance.values for importance in importances]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -12,8 +13,10 @@ from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
 
 ToOutputs: TypeAlias = Callable[[Array], Array]
 """Linear map from sums of leaves to outputs: (..., n_targets) to (..., n_outputs)."""
-_ROWS = 1024
-"""Rows per block."""
+_ROWS, _FEWEST_ROWS = 1024, 32
+"""Rows per block, and of one whose rows have very many numbers."""
+_BLOCK_NUMBERS = 1 << 21
+"""Numbers of a block: 16 MiB, as blocks stand beside the numbers of all rows."""
 
 
 class RowSums:
@@ -64,4 +67,6 @@ class RowSums:
             compute(np.ascontiguousarray(self._codes[:, first:last]), sums)
             self.values[first:last] += self._to_outputs(sums.T)
 
-        self._pool.run(add_block, blocks(self._codes.shape[1], _ROWS))
+        rows = _BLOCK_NUMBERS // max(math.prod(self._shape), 1)
+        size = min(max(rows, _FEWEST_ROWS), _ROWS)
+        self._pool.run(add_block, blocks(self._codes.shape[1], size))

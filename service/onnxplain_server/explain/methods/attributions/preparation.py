@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,15 +13,6 @@ from onnxplain_server.core.memory import default_memory_bytes
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Effects
-from onnxplain_server.explain.bound_request import BoundRequest
-from onnxplain_server.explain.registry import (
-    Change,
-    Preparation,
-    Rehearsing,
-    Repetitions,
-    halvings,
-    to_its_end,
-)
 from onnxplain_server.explain.rows.given_rows import bind_given, infinite_note
 from onnxplain_server.explain.sample import RowsUsed, Sample
 from onnxplain_server.explain.task import Job, Task
@@ -31,12 +20,6 @@ from onnxplain_server.methods import attributions as method
 from onnxplain_server.methods.attributions import Options, Result, Way
 from onnxplain_server.trees.reading.refusal import Refusal
 
-_MOST_TRIED = 3
-"""Rows whose values are timed for a plan."""
-_FEW_PERMUTATIONS = 25
-"""Pairs of orders where they are saved: standard errors are some three times as large."""
-_FEW_EXPLAINED = 10
-"""Rows explained where they are saved."""
 _MEMORY_BYTES = default_memory_bytes()
 """Most memory for the numbers of an answer; a process with less tells so itself."""
 _NUMBER = 8
@@ -170,117 +153,3 @@ def _background(sample: Sample, options: Options, path: str) -> tuple[Background
             f"{path}.background_row_indices",
         )
     return sample.merged(rows), sample.used(rows)
-
-
-def _fewer_repetitions(options: Options, job: Job[Result]) -> Sequence[Options]:
-    """Halve the orders of estimated values, then the rows explained, where these are drawn."""
-    if job.repetition_count is None:
-        return ()
-    orders = _halved(options.permutation_count, _FEW_PERMUTATIONS)
-    fewer = [replace(options, permutation_count=count) for count in orders]
-    if options.are_rows_drawn:
-        last, explained = [options, *fewer][-1], job.repetition_count // options.permutation_count
-        rows = _halved(explained, _FEW_EXPLAINED)
-        fewer += [replace(last, explained_row_count=count) for count in rows]
-    return fewer
-
-
-def _halved(count: int, least: int) -> Iterator[int]:
-    """Yield halves of a count, the last of them `least`."""
-    while count > least:
-        count = max(count // 2, least)
-        yield count
-
-
-def _repetitions(job: Job[Result]) -> tuple[Repetitions, ...]:
-    options = job.options
-    if job.repetition_count is None or not isinstance(options, Options):
-        return ()
-    orders = options.permutation_count
-    return (
-        Repetitions(orders, "estimated from {} pairs of orders instead of {}"),
-        Repetitions(job.repetition_count // orders, "for {} rows explained instead of {}"),
-    )
-
-
-def _changes(options: Options) -> Iterator[Change]:
-    count = options.permutation_count
-    for fewer in halvings(count, _FEW_PERMUTATIONS):
-        error = f"standard errors grow by {math.sqrt(count / fewer):.2g}"
-        text = f"{fewer} pairs of orders in place of {count}: {error}."
-        yield Change("permutation_count", fewer, text)
-    rows = options.explained_row_count
-    if options.are_rows_drawn:
-        for fewer in halvings(rows, 1):
-            yield Change(
-                "explained_row_count", fewer, f"{fewer} rows explained in place of {rows}."
-            )
-
-
-def _rehearsing(options: Options) -> Rehearsing:
-    """Return the bound where errors, which depend on predictions, end the work."""
-    return Rehearsing.BY_BOUND if options.target_standard_error else to_its_end(options)
-
-
-def _seconds(request: BoundRequest, job: Job[Result]) -> float | None:
-    """Time values that are estimated from trees behind a link: by the rows explained.
-
-    Their time grows little with the background. One and three rows are tried on all of it.
-    """
-    choice, options = request.choice, job.options
-    if choice is None or choice.predicts or not isinstance(options, Options):
-        return None
-    if request.effects.exact_attributions() is not None:
-        return None
-    background = job.rows.drawn if job.rows else 0
-    one, more = (
-        _seconds_of(request.trial(background, number), _only(options, rows))
-        for number, rows in ((1, 1), (2, _MOST_TRIED))
-    )
-    further = _explained_count(request.sample, options) - 1
-    return one + max(more - one, 0.0) / (_MOST_TRIED - 1) * further
-
-
-def _explained_count(sample: Sample, options: Options) -> int:
-    if options.explained_rows is not None:
-        return options.explained_rows.n_rows
-    return len(options.row_indices) or min(options.explained_row_count, len(sample.rows))
-
-
-def _only(options: Options, count: int) -> Options:
-    """Return options for some of the rows explained."""
-    given = options.explained_rows
-    return replace(
-        options,
-        row_indices=options.row_indices[:count],
-        explained_row_count=min(options.explained_row_count, count),
-        explained_rows=given and given.take(np.arange(count)),
-    )
-
-
-def _seconds_of(request: BoundRequest, options: Options) -> float:
-    """Time a run, once what it loads is there."""
-    seconds = math.inf
-    for _ in range(2):
-        start = time.perf_counter()
-        prepare(Task(request, ""), options).run()
-        seconds = min(seconds, time.perf_counter() - start)
-    return seconds
-
-
-PREPARATION = Preparation(
-    prepare=prepare,
-    rehearsing=_rehearsing,
-    seconds=_seconds,
-    fewer_repetitions=_fewer_repetitions,
-    repetitions=_repetitions,
-    changes=_changes,
-    warm_up=(
-        {"explainedRowCount": 50, "order": 2, "groups": [{"names": ["a", "b"]}]},
-        {"explainedRowCount": 1, "order": 2, "backgroundRowIndices": [0]},
-        {"explainedRowCount": 50, "order": 2, "perturbation": "PATH_DEPENDENT"},
-        {"explainedRowCount": 1, "perturbation": "PATH_DEPENDENT"},
-    ),
-    is_warm_after_one=True,
-    is_on_margin=True,
-)
