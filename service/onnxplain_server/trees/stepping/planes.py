@@ -97,7 +97,7 @@ class Planes:
 
 
 class _Sweep(NamedTuple):
-    """What rows sweep over, in the order of the sweep.
+    """Edges and points that rows sweep over, in the order of the sweep.
 
     Attributes
     ----------

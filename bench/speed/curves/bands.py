@@ -1,6 +1,6 @@
 """Cost of bands: processor time of curves of partial dependence, alone and with 200 replicates.
 
-    OPENBLAS_NUM_THREADS=1 python -m bench.speed.bands [--write]
+    OPENBLAS_NUM_THREADS=1 python -m bench.speed.curves.bands [--write]
 
 Workers of a server compute with one thread of BLAS, so this does, too. Both are measured in turn,
 in one run: the least time of several, each of rows that no cache has.
@@ -34,7 +34,7 @@ from onnxplain_server.methods.sampled.curve_bands import ResampledRows
 from bench.shared import engines
 from tools import figures
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE, MIAMI = ROOT / "docs/studies/intervals.md", ROOT / "examples" / "miami"
 _BEGIN, _END = "<!-- costs -->", "<!-- end of costs -->"
 COLUMNS = ("OCEAN_DIST", "TOT_LVG_AREA", "LND_SQFOOT", "structure_quality", "age", "month_sold")
@@ -43,7 +43,7 @@ SURFACES = tuple(combinations(COLUMNS[:3], 2))
 RUNS, REPEATS = 9, 200
 HEAD = (
     f"Processor time for the houses of Miami, alone and with {REPEATS} replicates, by "
-    "`python -m bench.speed.bands --write`:"
+    "`python -m bench.speed.curves.bands --write`:"
 )
 Engine = engines.Trees | engines.Predicting
 
