@@ -9,21 +9,14 @@ curves, have the truth within their bands. Clustered rows are resampled as rows 
 from __future__ import annotations
 
 import argparse
-import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import onnx
-import pyarrow.csv
 from onnxplain_server.core.arrays import Indices, Matrix, Vector
-from onnxplain_server.core.rows import Features
-from onnxplain_server.effects.background import Background, unmerged
-from onnxplain_server.effects.engine import Effects
 from onnxplain_server.language import ColumnValues, parse
 from onnxplain_server.methods import accumulated_local_effects as ale
 from onnxplain_server.methods import firm, interactions
@@ -34,7 +27,6 @@ from onnxplain_server.methods.sampled import curve_bands
 from onnxplain_server.methods.sampled.curve_bands import ResampledRows
 
 from bench.accuracy.coverage_problems import FEATURES, FUNCTIONS, HELD_OUT, effects, even, run
-from bench.shared import engines
 from tools import figures
 
 PAGE = Path(__file__).parents[2] / "docs/studies/intervals.md"
@@ -45,9 +37,6 @@ _GRID = np.linspace(-2, 2, 25)
 _SIDE = np.linspace(-1.5, 1.5, 6)
 _WAVES = FUNCTIONS["waves"]
 _CLUSTER_SIZE = 5
-_COSTS = "Processor time of six curves of the houses of Miami, alone and with 200 replicates:"
-MIAMI = Path(__file__).parents[2] / "examples" / "miami"
-COLUMNS = ("OCEAN_DIST", "TOT_LVG_AREA", "LND_SQFOOT", "structure_quality", "age", "month_sold")
 
 
 class Held(NamedTuple):
@@ -290,57 +279,6 @@ def shares(found: Iterator[Held] | list[Held]) -> tuple[str, str]:
     return points, whole
 
 
-def of_costs() -> Iterator[str]:
-    """Processor time of six curves of the houses of Miami, alone and with 200 replicates."""
-    table = pyarrow.csv.read_csv(MIAMI / "miami_housing.csv.gz")
-    houses = np.stack([np.asarray(table[name], np.float64) for name in COLUMNS], axis=1)
-    yield "| curves of | engine | alone | with bands | more |"
-    yield "| --- | --- | ---: | ---: | ---: |"
-    with ThreadPoolExecutor(1) as threads:
-        model = onnx.load(MIAMI / "miami.onnx")
-        by_trees, predicting = engines.trees(model, threads), engines.Predicting(model, threads)
-        for row_count, engine in ((500, predicting), (500, by_trees), (len(houses), by_trees)):
-            rows = houses[np.random.default_rng(0).permutation(len(houses))[:row_count]]
-            alone, banded = seconds_of(engine, rows, is_predicting=engine is predicting)
-            name = "predictions" if engine is predicting else "trees"
-            more = f"{100 * (banded / alone - 1):.0f} %"
-            yield f"| {row_count:,} rows | {name} | {alone:.2f} s | {banded:.2f} s | {more} |"
-
-
-def seconds_of(
-    engine: engines.Trees | engines.Predicting, rows: Matrix, *, is_predicting: bool
-) -> tuple[float, float]:
-    """Least processor time of five runs each, of rows that no cache has."""
-    found: dict[bool, list[float]] = {False: [], True: []}
-    for run_number in range(6):
-        for has_bands in (False, True):
-            own = houses_of(rows + 0.01 * run_number)
-            start = time.process_time()
-            curves(engine.on(own), own, has_bands=has_bands, is_predicting=is_predicting)
-            found[has_bands].append(time.process_time() - start)
-    return min(found[False][1:]), min(found[True][1:])
-
-
-def houses_of(rows: Matrix) -> Background:
-    kinds = (np.dtype(np.float32),) * len(COLUMNS)
-    features = Features(COLUMNS, tuple(rows.T), kinds, "features")
-    return unmerged(features, np.ones(len(rows)), np.arange(len(rows)))
-
-
-def curves(engine: Effects, rows: Background, *, has_bands: bool, is_predicting: bool) -> pd.Result:
-    options = pd.resolve(pd.Options(resampling=_RESAMPLING), COLUMNS, "")
-    ends = [np.quantile(column, [0.01, 0.99]).tolist() for column in rows.columns]
-    points = [(np.linspace(low, high, 49),) for low, high in ends]
-    is_plain = not has_bands or not is_predicting
-    groups = [pd.RowGroup("", rows)]
-    plain = pd.compute(engine, options, points, groups) if is_plain else None
-    if not has_bands:
-        assert plain is not None  # noqa: S101 - as above
-        return plain
-    resampled = [ResampledRows("", rows, RowUnits(rows.source))]
-    return curve_bands.compute(engine, options, points, resampled, 0, plain)
-
-
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--write", action="store_true")
@@ -349,8 +287,7 @@ def main() -> None:
     head = (
         f"{CLUSTERED_ROWS} rows in {CLUSTERED_ROWS // _CLUSTER_SIZE} clusters of {_CLUSTER_SIZE}:"
     )
-    costs = "\n".join(of_costs())
-    text = f"{alone}\n\n{head}\n\n{together}\n\n{_COSTS}\n\n{costs}"
+    text = f"{alone}\n\n{head}\n\n{together}"
     print(text)
     if is_written:
         before, rest = PAGE.read_text().split(_BEGIN, 1)

@@ -16,6 +16,7 @@ from onnxplain_server.methods.firm import Options as Firm
 from onnxplain_server.methods.interactions import Options as Interactions
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.partial_dependence import Options as PartialDependence
+from onnxplain_server.methods.permutation_importance import Options as PermutationImportance
 from onnxplain_server.methods.resampling import Resampling, Scheme
 
 N = 40
@@ -137,6 +138,23 @@ def test_replicates_of_a_ranking_draw_its_queries(make) -> None:
     counts = poisson_counts(np.arange(N // 4), 0, range(REPEATED.repeat_count))
     drawn = counts @ each / counts.sum(axis=1)
     assert found.standard_errors[0] == pytest.approx(drawn.std(ddof=1))
+
+
+def test_methods_that_resample_no_rows_are_named_beside_others(make) -> None:
+    """The same method once with replicates, and once without."""
+    repeated, plain = METHODS["interactions"], Interactions()
+    importance = PermutationImportance(repeat_count=2)
+    model = make.model(product, ["a", "b"], ["double", "double"])
+    table = make.table(columns(id=np.arange(N) % 9 + 0.0, y=np.arange(N) + 0.0))
+
+    def told(*methods) -> list[str]:
+        clusters = {"target_column": "y", "cluster_column": "id"}
+        answer = make.answer(model, table, *methods, **clusters)
+        return [note.message for note in answer.notes if note.code == "ROWS_NOT_CLUSTERED"]
+
+    (message,) = told(importance, repeated, plain)
+    assert "'id' change nothing for permutation_importance and interactions:" in message
+    assert told(repeated) == []
 
 
 @pytest.mark.parametrize(

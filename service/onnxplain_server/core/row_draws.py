@@ -35,6 +35,8 @@ _STEPS = (
 _LAST_SHIFT = np.uint64(31)
 _LARGEST_COUNT = 20
 """Of a Poisson weight; larger ones have a probability below 2^-64, the resolution of a hash."""
+_HASHES_AT_ONCE = 1 << 15
+"""Hashes that fit into a processor's cache."""
 _SERIES_TERMS = 40
 """Terms of the series of e, which give it to 1e-48."""
 
@@ -61,10 +63,24 @@ def row_hashes(rows: Indices, seed: int, purpose: Purpose, *numbers: int) -> Wor
     numbers : int
         Each sequence of numbers, as of a repetition, gives independent hashes.
     """
+    return _mix(_key(seed, purpose.value, *numbers) + _places(rows))
+
+
+def _key(*numbers: int) -> Words:
+    """Return the key of numbers: (1,)."""
     key = np.zeros(1, np.uint64)
-    for number in (seed, purpose.value, *numbers):
-        key = _mix((key ^ np.uint64(number)) + _GAMMA)
-    return _mix(key + (rows.astype(np.uint64) + np.uint64(1)) * _GAMMA)
+    for number in numbers:
+        key = _folded(key, np.uint64(number))
+    return key
+
+
+def _folded(key: Words, number: np.uint64 | Words) -> Words:
+    return _mix((key ^ number) + _GAMMA)
+
+
+def _places(rows: Indices) -> Words:
+    """Return how far the outputs of rows lie behind the state: (n,)."""
+    return (rows.astype(np.uint64) + np.uint64(1)) * _GAMMA
 
 
 def _mix(states: Words) -> Words:
@@ -114,10 +130,17 @@ def poisson_counts(rows: Indices, seed: int, repeats: Sequence[int]) -> Matrix:
     repeats : sequence of int
         Numbers of the replicates, which do not depend on how many there are.
     """
-    thresholds, counts = _poisson_thresholds(), np.empty((len(repeats), len(rows)))
-    for replicate, repeat in zip(counts, repeats, strict=True):
-        hashes = row_hashes(rows, seed, Purpose.BOOTSTRAP, repeat)
-        replicate[:] = np.searchsorted(thresholds, hashes, side="right")
+    keys = _folded(_key(seed, Purpose.BOOTSTRAP.value), np.array(repeats, np.uint64))
+    places, thresholds = _places(rows), _poisson_thresholds()
+    counts = np.empty((len(keys), len(rows)))
+    step = max(1, _HASHES_AT_ONCE // max(1, len(rows)))
+    for start in range(0, len(keys), step):
+        hashes, some = _mix(keys[start : start + step, None] + places), counts[start : start + step]
+        some[:] = hashes >= thresholds[0]
+        # Large counts are rare: most thresholds are above all hashes.
+        largest = np.searchsorted(thresholds, hashes.max(initial=0), side="right")
+        for threshold in thresholds[1:largest]:
+            some += hashes >= threshold
     return counts
 
 

@@ -29,7 +29,7 @@ from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_met
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.resources import Resources
-from onnxplain_server.explain.rows.rows_drawn import rows_drawn
+from onnxplain_server.explain.rows.rows_drawn import rows_drawn, rows_not_clustered
 from onnxplain_server.explain.sample import BoundTable
 from onnxplain_server.explain.task import Job
 from onnxplain_server.methods.registry import Result, method_of
@@ -255,6 +255,11 @@ def _request_notes(request: BoundRequest, jobs: Sequence[Job[Any]]) -> Iterator[
         yield from request.choice.notes
     if request.resources.streamed and request.is_sampled:
         yield request.resources.streamed.note()
+    single = [
+        job.options for job in jobs if not preparation_of(job.options).resamples_rows(job.options)
+    ]
+    names = dict.fromkeys(method_of(options).name for options in single)
+    yield from rows_not_clustered(request.question.cluster_column, [*names])
     if request.is_sampled:
         sample = request.sample
         drawing = (job for job in jobs if not job.are_rows_asked)

@@ -1,6 +1,6 @@
 """Plots of partial dependence: one feature as a curve, two as a heat map and as curves.
 
-More than two features have no plot.
+More than two features have no plot. Differences between groups, where there are, come last.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.methods.partial_dependence import Result
-from onnxplain_server.plots import shared_curves
+from onnxplain_server.plots import group_differences, shared_curves
 from onnxplain_server.plots.axes.layout import Axis, Categories
 from onnxplain_server.plots.axes.missing_values import distinct, key
 from onnxplain_server.plots.axes.number_line import NumberLine
@@ -42,6 +42,7 @@ def plots(result: Result) -> tuple[Plot, ...]:
     drawn = [*shared_curves.plots(shown, result.samples)]
     reach = CommonScale.of(shown)
     drawn += [plot for view in shown for plot in _draw(view, result.samples, reach)]
+    drawn += group_differences.plots(result)
     names = identifiers(plot.name for plot in drawn)
     return tuple(replace(plot, name=name) for plot, name in zip(drawn, names, strict=True))
 

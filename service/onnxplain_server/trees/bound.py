@@ -20,9 +20,15 @@ from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.kernels.summing import sum_leaves
 from onnxplain_server.trees.leaves import CountedRows
 from onnxplain_server.trees.reading.ensemble import Ensemble, Int32Array
+from onnxplain_server.trees.reading.links import LinkScale
+from onnxplain_server.trees.stepping.planes import Planes
+from onnxplain_server.trees.stepping.step_functions import StepFunctions
 
 _MAX_HYBRID_ROWS = 1 << 18
 """Hybrid rows per pass over the trees, which bounds memory."""
+_FEWEST_VISITS = 8
+"""Descents of trees per leaf from which 64 rows descend at once: of fewer, they share too few
+nodes, and the edges of all leaves take longer to find."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +88,13 @@ class BoundRows:
         """Predict rows given by their cells, (n_features, n): (n, n_outputs)."""
         return self.to_outputs(sum_leaves(self.ensemble, codes, self.pool))
 
-    def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
-        """Predict each row with features at points: (n_rows, n_points, n_outputs)."""
-        pairs = zip(features, points, strict=True)
-        cells = np.stack([self.ensemble.codes(j, values) for j, values in pairs])
+    def individual(self, features: Sequence[int], cells: Int32Array) -> Cube:
+        """Predict each row with features at cells, (n_features, n_points).
+
+        Returns
+        -------
+        (n_rows, n_points, n_outputs)
+        """
         step = max(1, _MAX_HYBRID_ROWS // cells.shape[1])
         starts = range(0, len(self.background), step)
         return np.concatenate([self._move(features, cells, slice(s, s + step)) for s in starts])
@@ -166,7 +175,42 @@ class TreeEffects(ABC):
         return self._ensemble.axes[feature].breakpoints()
 
     def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
-        return self._bound.individual(features, points)
+        pairs = zip(features, points, strict=True)
+        cells = np.stack([self._ensemble.codes(j, values) for j, values in pairs])
+        n, n_points = len(self._bound.background), cells.shape[1]
+        is_line = len(features) == 1
+        is_together = len(features) <= 2 and self._descend_together(1 if is_line else n_points)
+        if not (is_line or is_together):
+            return self._bound.individual(features, cells)
+        if is_together:
+            moved = self._planes.outputs(features, cells)
+        else:
+            distinct, inverse = np.unique(cells[0], return_inverse=True)
+            moved = self._step_functions.outputs(features[0], distinct, self._pool)[:, inverse]
+        self._ledger.spend(n * n_points, 0)
+        return self._of_scores(moved)
+
+    @property
+    @abstractmethod
+    def _scale(self) -> LinkScale:
+        """Map from sums of leaves to scores, which give the outputs."""
+
+    @abstractmethod
+    def _of_scores(self, scores: Array) -> Array:
+        """Compute the selected outputs from scores, or averages of them: (..., n_scores)."""
+
+    def _descend_together(self, times: int = 1) -> bool:
+        """Return whether it is faster if 64 rows descend at once, than each row so many times."""
+        visits = len(self._bound.background) * len(self._ensemble.roots) * times
+        return visits >= _FEWEST_VISITS * len(self._ensemble.leaf)
+
+    @cached_property
+    def _step_functions(self) -> StepFunctions:
+        return StepFunctions(self._ensemble, self._scale, self._bound.ranked, self._bound.sums)
+
+    @cached_property
+    def _planes(self) -> Planes:
+        return Planes(self._ensemble, self._scale, self._step_functions.rows, self._pool)
 
     def permuted(self, features: Sequence[int], permutations: Sequence[Indices]) -> list[Matrix]:
         return [self._bound.permuted(features, permutation) for permutation in permutations]

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.effects.attributing.games import Attributed, Game, Perturbation
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Joint, Single
@@ -28,7 +28,6 @@ from onnxplain_server.trees.reading.check import magnitude
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.links import IDENTITY, LinkScale
 from onnxplain_server.trees.replicates import ReplicateEngines
-from onnxplain_server.trees.stepping.step_functions import StepFunctions
 
 _BATCH_BYTES = 16 << 20
 """Size of an effect under several weights."""
@@ -158,20 +157,12 @@ class Exact(TreeEffects):
             self._ledger.spend(len(curve) * len(self._bound.background), 0)
             yield curve
 
-    def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
-        if len(features) > 1:
-            return super().individual(features, points)
-        (feature,) = features
-        cells = self._ensemble.codes(feature, points[0])
-        distinct, inverse = np.unique(cells, return_inverse=True)
-        moved = self._step_functions.outputs(feature, distinct, self._pool)
-        self._ledger.spend(len(self._bound.background) * len(cells), 0)
-        return moved[:, inverse]
+    @property
+    def _scale(self) -> LinkScale:
+        return LinkScale(self._matrix, self._ensemble.offset[self._outputs], IDENTITY)
 
-    @cached_property
-    def _step_functions(self) -> StepFunctions:
-        scale = LinkScale(self._matrix, self._ensemble.offset[self._outputs], IDENTITY)
-        return StepFunctions(self._ensemble, scale, self._bound.ranked, self._bound.sums)
+    def _of_scores(self, scores: Array) -> Array:
+        return scores
 
     def exact_attributions(self) -> Exact:
         return self

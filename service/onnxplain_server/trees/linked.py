@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.core.row_draws import draw
 from onnxplain_server.effects.background import Background, combine
 from onnxplain_server.effects.engine import Joint, Single, pure_effect
@@ -21,10 +20,8 @@ from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import CountedRows, Leaves
 from onnxplain_server.trees.reading.check import magnitude
 from onnxplain_server.trees.reading.ensemble import Int32Array
-from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkFunction
+from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkFunction, LinkScale
 from onnxplain_server.trees.replicates import ReplicateEngines
-from onnxplain_server.trees.stepping.planes import plane_means
-from onnxplain_server.trees.stepping.step_functions import StepFunctions
 
 _PAIR_ROWS = 200_000
 """Most rows times pairs, where a request does not say which pairs."""
@@ -155,9 +152,9 @@ class Linked(TreeEffects):
             points, inverse = np.unique(self._bound.ranked.codes[j], return_inverse=True)
             point_shares = np.bincount(inverse, shares).astype(np.float64)
             means = self._step_functions.means(j, points, point_shares, self._pool)
-            self._effects[j,] = self._select(means.own)[inverse]
+            self._effects[j,] = self._of_scores(means.own)[inverse]
             self._ledger.spend(len(self._bound.background), 0)
-            yield Single(j, self._effects[j,], self._select(means.others))
+            yield Single(j, self._effects[j,], self._of_scores(means.others))
 
     def joint(
         self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
@@ -176,21 +173,9 @@ class Linked(TreeEffects):
         self._ledger.spend(len(curve) * len(self._bound.background), 0)
         return curve
 
-    def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
-        if len(features) > 1:
-            return super().individual(features, points)
-        (feature,) = features
-        cells = self._ensemble.codes(feature, points[0])
-        distinct, inverse = np.unique(cells, return_inverse=True)
-        outputs = self._step_functions.outputs(feature, distinct, self._pool)
-        self._ledger.spend(len(self._bound.background) * len(cells), 0)
-        return self._select(outputs[:, inverse])
-
-    @cached_property
-    def _step_functions(self) -> StepFunctions:
-        return StepFunctions(
-            self._ensemble, self._linked.scale, self._bound.ranked, self._bound.sums
-        )
+    @property
+    def _scale(self) -> LinkScale:
+        return self._linked.scale
 
     def _with_weights(self, weights: Matrix) -> ReplicateEngines:
         """Return the engines for weights; those of the last call are memoized."""
@@ -215,15 +200,13 @@ class Linked(TreeEffects):
         """Compute the effect at cells, (n_features, n_points): (n_points, n_outputs)."""
         first, inverse = combine([own.astype(np.intp) for own in cells])
         points = cells[:, first]
-        if len(features) == 1:
+        if len(features) == 1 and not self._descend_together():
             no_shares = np.zeros(points.shape[1])
             means = self._step_functions.means(features[0], points[0], no_shares, self._pool)
-            return self._select(means.own)[inverse]
-        if len(features) == 2:
-            pair, shares = (features[0], features[1]), self._bound.ranked.shares
-            rows = self._step_functions.rows
-            averages = plane_means(self._linked, rows, shares, pair, points, self._pool)
-            return self._select(averages)[inverse]
+            return self._of_scores(means.own)[inverse]
+        if len(features) <= 2:
+            averages = self._planes.means(self._bound.ranked.shares, features, points)
+            return self._of_scores(averages)[inverse]
         return self._average_in_parts(features, points)[inverse]
 
     def _average_in_parts(self, features: Sequence[int], points: Int32Array) -> Matrix:
@@ -243,8 +226,7 @@ class Linked(TreeEffects):
 
     def _to_outputs(self, targets: Matrix) -> Matrix:
         """Compute the selected outputs from sums of leaves."""
-        return self._select(self._linked.to_linked(targets))
+        return self._of_scores(self._linked.to_linked(targets))
 
-    def _select(self, linked: Array) -> Array:
-        """Compute the selected outputs from linked scores, or averages of them."""
-        return self._linked.combine(linked)[..., self._outputs]
+    def _of_scores(self, scores: Array) -> Array:
+        return self._linked.combine(scores)[..., self._outputs]

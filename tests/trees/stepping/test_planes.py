@@ -11,9 +11,9 @@ from onnxplain_server.trees.counting.ranked_rows import rank_rows
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.kernels.summing import sum_leaves
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
-from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkFunction
+from onnxplain_server.trees.reading.links import IDENTITY, LinkedEnsemble, LinkFunction
 from onnxplain_server.trees.stepping import plane_kernels
-from onnxplain_server.trees.stepping.planes import plane_means
+from onnxplain_server.trees.stepping.planes import Planes
 from onnxplain_server.trees.stepping.step_functions import StepFunctions
 
 MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ")
@@ -54,12 +54,12 @@ class Plane:
         self.background: Background = merge(features, weights, np.arange(len(rows)))
         self.ranked = rank_rows(ensemble, self.background, pool)
         sums = sum_leaves(ensemble, self.ranked.codes, pool)
-        self.steps = StepFunctions(self.linked.ensemble, self.linked.scale, self.ranked, sums)
+        self.steps = StepFunctions(ensemble, self.linked.scale, self.ranked, sums)
+        self.planes = Planes(ensemble, self.linked.scale, self.steps.rows, pool)
 
     def means(self, pair: tuple[int, int], points):
         cells = np.stack([self.linked.ensemble.codes(j, points[:, j]) for j in pair])
-        rows, shares = self.steps.rows, self.ranked.shares
-        return plane_means(self.linked, rows, shares, pair, cells, self.pool)
+        return self.planes.means(self.ranked.shares, pair, cells)
 
     def single(self, feature: int, points):
         cells, inverse = np.unique(
@@ -110,6 +110,29 @@ def test_averages_are_those_of_predicting(
     expected = reference.partial_dependence(pair, points[some][:, list(pair)])
     assert means[some] == pytest.approx(expected, rel=1e-12)
     assert np.ptp(means, axis=0).min() > 1e-3
+
+
+@pytest.mark.parametrize("link", [None, *LinkFunction])
+@pytest.mark.parametrize("features", [(2,), (3, 1)], ids=["line", "plane"])
+def test_outputs_of_rows_are_those_of_predicting(plane, brute, link, features) -> None:
+    """More rows than a word and a block have, points in no order, more of them than a tile."""
+    rng = np.random.default_rng(7)
+    trees = [grown(rng, 4, 2) for _ in range(6)]
+    rows, points = drawn(rng, 330), drawn(rng, 270)
+    moved = plane(trees, link or LinkFunction.LOGISTIC, rows)
+    scale = moved.linked.scale if link else moved.linked.scale._replace(link=IDENTITY)
+    ensemble = moved.linked.ensemble
+    cells = np.stack([ensemble.codes(j, points[:, j]) for j in features])
+
+    outputs = Planes(ensemble, scale, moved.steps.rows, moved.pool).outputs(features, cells)
+
+    some = rng.choice(len(rows), 9, replace=False)
+    hybrid = np.repeat(rows[some], len(points), axis=0)
+    hybrid[:, features] = np.tile(points[:, features], (len(some), 1))
+    scores = brute(trees, rows, np.ones(len(rows))).predict(hybrid)
+    expected = linked(link, scores) if link else scores
+    found = outputs[some].reshape(expected.shape)
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
 
 
 @pytest.mark.parametrize("link", LinkFunction)

@@ -186,6 +186,19 @@ class InputWarning(Enum):
         remedy="Raise `row_count`",
         tells=Tells.HOW_IT_WAS_MADE,
     )
+    ROWS_NOT_CLUSTERED = WarningDeclaration(
+        WarningSection.TABLE,
+        cause=(
+            "A request names `cluster_column`, and some of its methods draw no replicates of the "
+            "rows: their numbers, and their standard errors, are as without it"
+        ),
+        remedy=(
+            "Set `repeat_count` of interactions, partial dependence, accumulated local effects, "
+            "average loss or FIRM; [other methods](studies/intervals.md#clusters) have no "
+            "replicates of the rows"
+        ),
+        tells=Tells.HOW_IT_WAS_MADE,
+    )
     TABLE_STREAMED = WarningDeclaration(
         WarningSection.TABLE,
         cause=(

@@ -1,4 +1,4 @@
-"""Warning that tells how many rows each method drew."""
+"""Warnings that tell how many rows each method drew, and which resample none as clusters."""
 
 from __future__ import annotations
 
@@ -31,3 +31,15 @@ def rows_drawn(counts: Sequence[tuple[str, int]], n_rows: int, seed: int) -> tup
         "row_count gives steadier ones."
     )
     return (Note(InputWarning.ROWS_DRAWN, message),)
+
+
+def rows_not_clustered(cluster_column: str, names: Sequence[str]) -> tuple[Note, ...]:
+    """Tell which methods, by their names, answer as without the column of clusters."""
+    if not cluster_column or not names:
+        return ()
+    message = (
+        f"The clusters of {cluster_column!r} change nothing for {enumerate_words([*names])}: no "
+        "replicates of the rows are drawn there, and standard errors, where there are any, tell "
+        "nothing of other clusters."
+    )
+    return (Note(InputWarning.ROWS_NOT_CLUSTERED, message),)

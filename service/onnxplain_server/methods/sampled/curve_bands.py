@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Cube, Matrix, Vector
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.row_draws import draw
 from onnxplain_server.effects.background import Background
@@ -110,18 +110,21 @@ def compute(  # noqa: PLR0917 - as without bands, and what replicates depend on
     resampling, features = options.resampling, effects.background.features
     drawn = [group if plain is None else group.sample(seed) for group in groups]
     pairs = zip(groups, drawn, strict=True)
-    replicated = [_Replicated(effects, whole, own, resampling, seed) for whole, own in pairs]
+    merges = plain is None
+    replicated = [
+        _Replicated(effects, whole, own, resampling, seed, merges=merges) for whole, own in pairs
+    ]
     spreads = []
-    for names, grid, is_stepped in zip(options.features, points, options.are_stepped, strict=True):
+    for i, (names, grid) in enumerate(zip(options.features, points, strict=True)):
         positions = [features.index(name) for name in names]
         cast = [features.cast(j, values) for j, values in zip(positions, grid, strict=True)]
-        along = [_along(group, names, grid, is_stepped=is_stepped) for group in groups]
+        known = [] if plain is None else plain.curves[i * len(groups) : (i + 1) * len(groups)]
+        along = _along(groups, names, grid, known, is_stepped=options.are_stepped[i])
         spreads.append(_EntrySpread.of(replicated, positions, cast, along))
     if plain is None:
         averages = [[entry.values[g] for entry in spreads] for g in range(len(groups))]
-        plain = averaged(
-            effects, options, points, [RowGroup(g.group, g.rows) for g in groups], averages
-        )
+        of = [RowGroup(group.group, group.rows) for group in groups]
+        plain = averaged(effects, options, points, of, averages)
     counts = [group.unit_count for group in replicated]
     lightest = min(groups, key=lambda g: g.units.effective_count(g.rows.weights))
     notes = few_rows_notes(resampling, lightest.rows.weights, lightest.units)
@@ -129,13 +132,21 @@ def compute(  # noqa: PLR0917 - as without bands, and what replicates depend on
 
 
 def _along(
-    group: ResampledRows, names: tuple[str, ...], grid: tuple[Array, ...], *, is_stepped: bool
-) -> Vector:
-    """Return what each point adds to the slope of a curve: nothing where there is none."""
-    found = None
-    if len(names) == 1:
-        found = slope_weights(grid[0], rows_near(group.rows, names, grid, is_stepped=is_stepped))
-    return np.zeros(len(grid[0])) if found is None else found
+    groups: Sequence[ResampledRows],
+    names: tuple[str, ...],
+    grid: tuple[Array, ...],
+    known: Sequence[PartialDependenceCurve],
+    *,
+    is_stepped: bool,
+) -> list[Vector]:
+    """Return what points add to slopes: nothing where there is none; `known` are plain curves."""
+    if len(names) > 1:
+        return [np.zeros(len(grid[0])) for _ in groups]
+    near = [curve.row_weights for curve in known] or [
+        rows_near(group.rows, names, grid, is_stepped=is_stepped) for group in groups
+    ]
+    found = [None if weights is None else slope_weights(grid[0], weights) for weights in near]
+    return [np.zeros(len(grid[0])) if each is None else each for each in found]
 
 
 class _Replicated:
@@ -148,6 +159,8 @@ class _Replicated:
         All rows, and those that tell the spread.
     resampling : Resampling
     seed : int
+    merges : bool
+        Whether rows that are equal but for what is moved are predicted once.
     """
 
     def __init__(
@@ -157,11 +170,13 @@ class _Replicated:
         drawn: ResampledRows,
         resampling: Resampling,
         seed: int,
+        *,
+        merges: bool,
     ) -> None:
         weights = drawn.rows.weights
         self.unit_count = whole.units.effective_count(whole.rows.weights)
         self._scale = np.sqrt(drawn.units.effective_count(weights) / self.unit_count)
-        self._effects, self._background = effects, drawn.rows
+        self._effects, self._merges = effects.restrict(drawn.rows), merges
         counts = bootstrap_counts(drawn.units, seed, range(resampling.repeat_count)) * weights
         totals = counts.sum(axis=1, keepdims=True)
         self._shares = np.divide(counts, totals, out=np.full_like(counts, np.nan), where=totals > 0)
@@ -174,15 +189,19 @@ class _Replicated:
         -------
         (n_replicates, n_points, n_outputs), (n_points, n_outputs)
         """
-        # Rows that are equal but for what is moved are predicted once.
-        merged, inverse = self._background.merge_ignoring(positions)
-        individual = self._effects.restrict(merged).individual(positions, points)[inverse]
-        shape, flat = individual.shape[1:], individual.reshape(len(inverse), -1)
+        individual = self._individual(positions, points)
+        shape, flat = individual.shape[1:], individual.reshape(len(individual), -1)
         values = self._own_shares @ flat
         # Of differences to the curve, so that large averages do not cost digits.
         replicates = self._shares @ (flat - values)
         deviations = self._scale * (replicates - np.nanmean(replicates, axis=0))
         return deviations.reshape(-1, *shape), values.reshape(shape)
+
+    def _individual(self, positions: Sequence[int], points: Sequence[Array]) -> Cube:
+        if not self._merges:
+            return self._effects.individual(positions, points)
+        merged, inverse = self._effects.background.merge_ignoring(positions)
+        return self._effects.restrict(merged).individual(positions, points)[inverse]
 
     def points_at_once(self) -> int:
         """Return how many points are computed at once, which bounds memory."""

@@ -1,7 +1,7 @@
 """Kernels of `planes`: 64 rows descend at once, and each sweeps a plane of points.
 
-The points along the first feature are passed in order, with the sums of leaves at all points of the
-second feature in a line. Where a rectangle begins or ends, its part of the line changes.
+Points along the first feature are passed in order, with the sums of leaves at all points of the
+second one in a line. Where a rectangle begins or ends, its part of the line changes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from onnxplain_server.core.arrays import (
 from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest
 from onnxplain_server.trees.kernels.descent import FEATURE, INSIDE, LOW, MANY, SPAN
 from onnxplain_server.trees.reading.ensemble import CellSets
-from onnxplain_server.trees.reading.links import LOGISTIC, SOFTMAX, LinkScale
+from onnxplain_server.trees.reading.links import EXPONENTIAL, LOGISTIC, SOFTMAX, LinkScale
 from onnxplain_server.trees.stepping.rectangles import Edges, Grid, PlanePoints
 from onnxplain_server.trees.stepping.step_kernels import DescentInput
 
@@ -192,7 +192,7 @@ def _link(levels: Matrix, count: int, scale: LinkScale, outputs: Matrix, work: V
         if scale.link == LOGISTIC:
             for point in range(len(own)):
                 own[point] = 1 / (1 + _exponential(-own[point]))
-        elif scale.link != SOFTMAX:
+        elif scale.link == EXPONENTIAL:
             for point in range(len(own)):
                 own[point] = _exponential(own[point])
     if scale.link == SOFTMAX:
@@ -234,9 +234,9 @@ def _sweep(
     levels: Cube,
     outputs: Matrix,
     work: Vector,
-    total: Matrix,
+    totals: Cube,
 ) -> None:
-    """Add the outputs of some rows at all points, times the rows' shares, to `total`."""
+    """Add outputs of rows at all points, times shares, to `totals`: one for all, or for each."""
     starts, every_place = points.start, points.place
     done, last = 0, len(starts) - 2
     for x in range(last + 1):
@@ -252,6 +252,7 @@ def _sweep(
             continue
         for i in range(len(shares)):
             _link(levels[i], end - done, scale, outputs, work)
+            total = totals[min(i, len(totals) - 1)]
             for k in range(len(total)):
                 own, output = total[k, done:end], outputs[k]
                 for point in range(len(own)):
@@ -270,9 +271,9 @@ def add_outputs(
     points: PlanePoints,
     scale: LinkScale,
     shares: Vector,
-    total: Matrix,
+    totals: Cube,
 ) -> None:
-    """Add the outputs of the rows from a to b, times their shares, to `total`."""
+    """Add the outputs of the rows from a to b, times shares, to `totals`: one, or for each row."""
     targets, tile = rows.values.shape[1], points.tile
     reach = _Reach(
         np.empty(first[-1], np.uint64),
@@ -283,7 +284,7 @@ def add_outputs(
     )
     base, line = np.empty((targets, _WORD)), np.empty((targets, _WORD, grid.sizes[1]))
     levels = np.empty((_WORD, targets, tile))
-    outputs, work = np.empty((len(total), tile)), np.empty(tile)
+    outputs, work = np.empty((totals.shape[1], tile)), np.empty(tile)
     for start in range(a, b, _WORD):
         stop = min(start + _WORD, b)
         for i in range(start, stop):
@@ -293,5 +294,5 @@ def add_outputs(
         _find_below(start, stop, rows.cells, first, reach.below)
         every = ~np.uint64(0) >> np.uint64(_WORD - (stop - start))
         _find_leaves(rows, grid, edges.within_reach, every, reach, base)
-        own = shares[start:stop]
-        _sweep(edges, points, scale, reach.leaf, base, line, own, levels, outputs, work, total)
+        own, into = shares[start:stop], totals[start:stop] if len(totals) > 1 else totals
+        _sweep(edges, points, scale, reach.leaf, base, line, own, levels, outputs, work, into)
