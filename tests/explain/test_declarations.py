@@ -13,7 +13,7 @@ from onnxplain_server.report.registry import MethodReport, of_method
 
 ALWAYS = {"prepare", "rehearsing"}
 DRAWN = {
-    "interactions": {"compared_with", "compare"},
+    "interactions": {"beside", "compared_with", "compare"},
     "permutation_importance": {"beside"},
     "feature_vectors": {"named"},
     "swarm": {"named"},

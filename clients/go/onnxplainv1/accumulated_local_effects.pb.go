@@ -207,8 +207,9 @@ type AccumulatedLocalEffect struct {
 	Group string `protobuf:"bytes,2,opt,name=group,proto3" json:"group,omitempty"`
 	// The edges of the bins, which are values of rows, or the distinct values: one
 	// column per feature, ascending; of text in alphabetical order. One point,
-	// at 0, where the rows have one value only. Of two features, all pairs of their
-	// points, of which the first one varies fastest.
+	// at 0, where the rows have one value only; the missing value, where no row
+	// has any. Of two features, all pairs of their points, of which the first one
+	// varies fastest.
 	Grid []*Column `protobuf:"bytes,3,rep,name=grid,proto3" json:"grid,omitempty"`
 	// Effects at these points, in the unit of the output: row-major, grid points ×
 	// outputs. Their mean over the rows is 0, each at its own value, on straight
@@ -216,7 +217,8 @@ type AccumulatedLocalEffect struct {
 	// they do not interact.
 	Values []float64 `protobuf:"fixed64,4,rep,packed,name=values,proto3" json:"values,omitempty"`
 	// Mean prediction of the rows, one per output. Added to `values`, it puts them
-	// on the scale of partial dependence.
+	// on the scale of partial dependence. NaN where no row has a value of each
+	// feature.
 	MeanPredictions []float64 `protobuf:"fixed64,5,rep,packed,name=mean_predictions,json=meanPredictions,proto3" json:"mean_predictions,omitempty"`
 	// Total weight of the rows with a value of each feature; their number if no
 	// weights are given. Infinity where the sum is beyond double.

@@ -87,7 +87,7 @@ def _no_seconds(_request: BoundRequest, _job: Job[Any]) -> None:
     return None
 
 
-def _no_bytes(_request: BoundRequest, _job: Job[Any]) -> None:
+def _no_bytes(_request: BoundRequest, _job: Job[Any], _bytes_of: Callable[[Any], int]) -> None:
     return None
 
 
@@ -128,7 +128,7 @@ class Preparation:
         Options that rehearse the most rows that the model's predictions can lead to.
     seconds : callable (BoundRequest, Job) -> float or None
         Its time beside predictions; None if trials on few rows tell it.
-    answer_bytes : callable (BoundRequest, Job) -> int or None
+    answer_bytes : callable (BoundRequest, Job, bytes of a result) -> int or None
         Bytes of its explanation where `seconds` tells its time; None if they are unknown.
     fewer_repetitions : callable (Options, Job) -> sequence of Options
         Options with ever fewer repetitions than those of a job, the last with the fewest that
@@ -162,7 +162,7 @@ class Preparation:
     is_count_exact: Callable[[Any], bool] = lambda _options: True
     costliest: Callable[[Any, int, int], Options] = _same_for_outputs
     seconds: Callable[[BoundRequest, Job[Any]], float | None] = _no_seconds
-    answer_bytes: Callable[[BoundRequest, Job[Any]], int | None] = _no_bytes
+    answer_bytes: Callable[[BoundRequest, Job[Any], Callable[[Any], int]], int | None] = _no_bytes
     fewer_repetitions: Callable[[Any, Job[Any]], Sequence[Options]] = _no_options
     repetitions: Callable[[Job[Any]], tuple[Repetitions, ...]] = _no_repetitions
     changes: Callable[[Any], Iterator[Change]] = _no_changes

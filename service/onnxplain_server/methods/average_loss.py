@@ -183,6 +183,9 @@ def with_intervals(
     predicted, rows, resampling = effects.outputs(), effects.background, options.resampling
     losses = []
     for loss, group in zip(result.losses, compared.groups, strict=True):
+        if not np.isfinite(loss.values).all():  # infinity has no interval
+            losses.append(loss)
+            continue
         own, units = group.rows, compared.units.take(group.rows)
         part = compared.beside and compared.beside.take(own)
         values = compared.actual[own], predicted[own]

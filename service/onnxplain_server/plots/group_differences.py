@@ -93,9 +93,10 @@ def _finding(view: View, axis: Axis) -> str:
 def _beyond(view: View, piece: Piece, axis: Axis) -> str:
     """Tell at how many points a group differs, and where by most of its band; empty if nowhere."""
     low, high = piece.bands[2:]
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         is_beyond = (low > 0) | (high < 0)
-        distance = np.where(is_beyond, np.abs(piece.values) / (high - low), -np.inf)
+        widths = np.where(high > low, high - low, np.finfo(np.float64).tiny)
+        distance = np.where(is_beyond, np.abs(piece.values) / widths, -np.inf)
     if not is_beyond.any():
         return ""
     at = int(np.argmax(distance))

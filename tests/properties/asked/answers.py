@@ -22,6 +22,8 @@ NAN_BY_CONTRACT = {
     "partial_dependence.curves.grid.numbers": "the grid point 'missing'",
     "partial_dependence.differences.grid.numbers": "the grid point 'missing'",
     "individual_conditional_expectation.curves.grid.numbers": "the grid point 'missing'",
+    "accumulated_local_effects.curves.grid.numbers": "the missing value, where no row has any",
+    "accumulated_local_effects.curves.mean_predictions": "no row with a value of each feature",
     "feature_vectors.angles_degrees": "a vector of 0 has no direction",
     "feature_vectors.angle_standard_errors_degrees": "a vector of 0 has no direction",
     "feature_vectors.adjusted_similarity": "a feature below the importance floor, or as by chance",

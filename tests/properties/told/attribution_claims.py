@@ -24,6 +24,8 @@ def reasons(found: Match, explanation: Explanation) -> bool:
     """Check prediction, average and their difference, and the largest values of a row."""
     result = explanation.attributions
     outputs = list(result.output_names)
+    if not outputs:
+        return False
     count = _row_count(result)
     rows = [f"Row {row:,}" for row in result.row_indices]
     if not rows:

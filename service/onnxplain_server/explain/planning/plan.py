@@ -182,7 +182,11 @@ class _Measuring(NamedTuple):
         other, result = self._without_predictions(part, rehearsal, rows)
         size, drawing = self._size(rehearsal, result, plots=part.request.question.plots)
         if result is None:
-            size = preparation_of(job.options).answer_bytes(part.request, job)
+            size = preparation_of(job.options).answer_bytes(
+                part.request,
+                job,
+                lambda own: self.size_of(Explanation(job.options, own, (), job.rows, job.pairings)),
+            )
         return MethodPlan(
             method_of(job.options).name,
             job.options,

@@ -131,6 +131,7 @@ def slope_weights(points: Array, row_weights: Vector) -> Vector | None:
     weights = np.where(np.isfinite(points), row_weights, 0.0)
     if np.count_nonzero(weights) < 2 or not np.isfinite(weights.sum()):
         return None
+    weights /= weights.max()
     places = np.where(weights > 0, points, 0.0)
     apart = places - np.average(places, weights=weights)
     spread = float(weights @ apart**2)

@@ -83,7 +83,7 @@ def marks_of(values: Vector, row_weights: Vector | None, scale: CommonScale | No
         return NO_MARKS
     average = None
     if row_weights is not None and finite.all() and 0 < row_weights.sum() < np.inf:
-        average = float(np.average(values, weights=row_weights))
+        average = float(np.average(values, weights=row_weights / row_weights.max()))
     return Marks(average, scale.shares(values) if scale else None)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,6 @@ _MOST_TRIED = 3
 """Rows whose values are timed for a plan, where they are estimated."""
 _FEW_TRIED, _MANY_TRIED = 30, 300
 """Rows explained, and of the background, that are timed where values are exact."""
-_NUMBER = 8
 _MARK = 120
 """Bytes of a point of a plot."""
 _POINTS, _SHOWN, _SHOWN_OUTPUTS, _ALONG = 250, 10, 3, 3
@@ -65,18 +65,23 @@ def _exact_seconds(
     return total
 
 
-def answer_bytes(request: BoundRequest, job: Job[Result]) -> int | None:
-    """Return the bytes of an answer: numbers of the rows explained, and points of plots."""
+def answer_bytes(
+    request: BoundRequest, job: Job[Result], bytes_of: Callable[[Result], int]
+) -> int | None:
+    """Return the bytes of an answer: those of few rows explained, extrapolated, and of plots."""
     options = job.options
     if not isinstance(options, Options):
         return None
-    names, outputs = request.sample.features.names, len(request.effects.output_names)
-    players, count = len(options.players(names)), _explained_count(request.sample, options)
-    numbers = 1 + players + math.comb(players, 2) * (options.order - 1)
-    numbers += players * (job.repetition_count is not None)  # standard errors
-    size = count * (numbers * outputs + len(names) + 1) * _NUMBER
+    count = _explained_count(request.sample, options)
+    trial = request.trial(min(job.rows.drawn if job.rows else 0, _FEW_TRIED), 1)
+    tried = min(count, _MOST_TRIED)
+    one, more = (
+        bytes_of(prepare(Task(trial, ""), _only(options, rows)).run()) for rows in (1, tried)
+    )
+    size = one + round((more - one) / max(tried - 1, 1) * (count - 1))
     if not request.question.plots:
         return size
+    players, outputs = len(options.players(request.sample.features.names)), len(trial.effects.output_names)
     by_feature = min(count, _POINTS) * min(players, _SHOWN) * min(outputs, _SHOWN_OUTPUTS)
     return size + _MARK * (by_feature + min(count, _POINTS) * min(players, _ALONG))
 
