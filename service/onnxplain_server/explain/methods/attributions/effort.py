@@ -81,7 +81,8 @@ def answer_bytes(
     size = one + round((more - one) / max(tried - 1, 1) * (count - 1))
     if not request.question.plots:
         return size
-    players, outputs = len(options.players(request.sample.features.names)), len(trial.effects.output_names)
+    players = len(options.players(request.sample.features.names))
+    outputs = len(trial.effects.output_names)
     by_feature = min(count, _POINTS) * min(players, _SHOWN) * min(outputs, _SHOWN_OUTPUTS)
     return size + _MARK * (by_feature + min(count, _POINTS) * min(players, _ALONG))
 
