@@ -69,8 +69,8 @@ def answer_bytes(
     request: BoundRequest, job: Job[Result], bytes_of: Callable[[Result], int]
 ) -> int | None:
     """Return the bytes of an answer: those of few rows explained, extrapolated, and of plots."""
-    options = job.options
-    if not isinstance(options, Options):
+    choice, options = request.choice, job.options
+    if choice is None or choice.predicts or not isinstance(options, Options):
         return None
     count = _explained_count(request.sample, options)
     trial = request.trial(min(job.rows.drawn if job.rows else 0, _FEW_TRIED), 1)
