@@ -24,6 +24,7 @@ REPORTED = {
     "interactions": {"ranking"},
     "partial_dependence": {"has_curves"},
     "average_loss": {"heading"},
+    "attributions": {"is_told_in_section"},
 }
 """What it declares to reports beside tables, sentences and texts."""
 TEXTS = {"findings", "sentences", "title", "question", "limits"}

@@ -379,6 +379,7 @@ def test_a_loss_on_fewer_rows_than_the_one_beside_it_says_so() -> None:
 def test_tables_and_pages_list_the_sentences() -> None:
     answer = answer_of("overview")
     first, *others = summary.of_answer(with_output_names(answer))
+    values = [other for other in others if "Shapley values" in other]
 
     html, text = page.of_response(answer), of_response(answer, to_terminal=False)
 
@@ -387,7 +388,9 @@ def test_tables_and_pages_list_the_sentences() -> None:
     *_, sections = rest.split("<section")[1:-1]  # the last one before the receipt: losses
     listed = sections.partition("</ul>")[0].count("<li>")
     assert listed == sum("best constant" in other or "for each" in other for other in others) > 0
-    assert header.count("<li>") == len(others) - 2 - listed > 0
+    (own,) = (each for each in rest.split("<section") if ">Attributions</h2>" in each)
+    assert own.partition("</ul>")[0].count("<li>") == len(values) == 2
+    assert header.count("<li>") == len(others) - 2 - listed - len(values) > 0
     assert text.startswith(first[:40])
     assert f"• {others[0][:40]}" in text
 

@@ -57,6 +57,7 @@ class Section:
     limits: tuple[str, ...] = ()
     findings: list[Finding] = field(default_factory=list)
     has_key_figures: bool = False
+    is_told_in_section: bool = False
 
     @property
     def shown_count(self) -> int:
@@ -73,6 +74,7 @@ class _TemplateParser:
     key_figures: list[KeyFigure] = field(default_factory=list)
     key_figure_count: int = 0
     sentences_in_tiles: list[str] = field(default_factory=list)
+    sentences_in_section: list[str] = field(default_factory=list)
     leading_count: int = 0
     options: list[str] = field(default_factory=list)
     warnings: list[facts.Caution] = field(default_factory=list)
@@ -102,7 +104,7 @@ def of_response(answer: ExplainResponse, file_name: str = "", target: str = "") 
     figures, rules = key_figures.of_answer(named), page_rules()
     sections = _sections(named)
     are_shown = len(sections) > 1 and 0 < len(figures) <= rules.most_key_figures
-    sentences, in_tiles = _sentences(named, has_tiles=are_shown)
+    sentences, in_tiles, in_section = _sentences(named, has_tiles=are_shown)
     return _render(
         _TemplateParser(
             summary=sentences,
@@ -112,6 +114,7 @@ def of_response(answer: ExplainResponse, file_name: str = "", target: str = "") 
             leading_count=rules.leading_sentences,
             sections=sections,
             sentences_in_tiles=in_tiles,
+            sentences_in_section=in_section,
             options=[facts.options(explanation) for explanation in answer.explanations],
             warnings=facts.warnings_that_tell(answer, Tells.DOUBT),
             remarks=facts.warnings_that_tell(answer, Tells.HOW_IT_WAS_MADE),
@@ -121,13 +124,17 @@ def of_response(answer: ExplainResponse, file_name: str = "", target: str = "") 
     )
 
 
-def _sentences(named: ExplainResponse, *, has_tiles: bool) -> tuple[list[str], list[str]]:
-    """Return the sentences of the head, without those of warnings; and those of key figures."""
+def _sentences(
+    named: ExplainResponse, *, has_tiles: bool
+) -> tuple[list[str], list[str], list[str]]:
+    """Return the sentences of the head, without those of warnings; of key figures; of a section."""
     sentences = summary.of_answer(named)
     of_tiles = summary.in_key_figures(named) if has_tiles else []
     in_tiles = [sentence for sentence in sentences if sentence in of_tiles]
-    elsewhere = {*in_tiles, *summary.in_warnings(named)}
-    return [sentence for sentence in sentences if sentence not in elsewhere], in_tiles
+    of_section = summary.in_section(named)
+    in_section = [sentence for sentence in sentences if sentence in of_section]
+    elsewhere = {*in_tiles, *in_section, *summary.in_warnings(named)}
+    return [each for each in sentences if each not in elsewhere], in_tiles, in_section
 
 
 def _title(answer: ExplainResponse, name: str) -> str:
@@ -193,6 +200,7 @@ def _section(explanation: Explanation, title: str, findings: list[Finding]) -> S
         limits=report.limits,
         figures=[_figure(plot) for plot in explanation.plots],
         findings=[by_output(finding) for finding in findings],
+        is_told_in_section=report.is_told_in_section,
     )
 
 

@@ -92,6 +92,8 @@ class MethodReport:
     ranking : Ranking or None
     has_curves : bool
         Whether its result tells how predictions go along leading features.
+    is_told_in_section : bool
+        Whether its sentences stand in its own section where shuffling ranks the features.
     heading : callable (Explanation, title) -> str
         Returns its title with what this explanation is of.
     title : str
@@ -105,6 +107,7 @@ class MethodReport:
     sentences: Callable[[Explanation, Answered], Iterable[str]]
     ranking: Ranking | None = None
     has_curves: bool = False
+    is_told_in_section: bool = False
     heading: Callable[[Explanation, str], str] = _own_title
     title: str = ""
     question: str = ""
@@ -167,6 +170,7 @@ _REPORTS: Mapping[str, MethodReport] = MappingProxyType({
             e.attributions, e.options.attributions, units
         ),
         sentences=lambda e, told: attributions.of_attributions(e, told.units, told.most_harmful),
+        is_told_in_section=True,
     ),
     "accumulated_local_effects": MethodReport(
         findings=lambda e, units: accumulated_findings.of_accumulated(

@@ -55,6 +55,20 @@ def in_key_figures(answer: ExplainResponse) -> list[str]:
     ]
 
 
+def in_section(answer: ExplainResponse) -> list[str]:
+    """Return the sentences that stand in a section of their own method, where shuffling ranks."""
+    answered = _answered(answer, {caution.code for caution in facts.warnings(answer)})
+    own = [
+        (report, explanation)
+        for explanation in answer.explanations
+        if (report := of_method(explanation.WhichOneof("result") or "")).is_told_in_section
+    ]
+    if len(own) != 1 or not answered.most_harmful:
+        return []
+    report, explanation = own[0]
+    return list(report.sentences(explanation, answered))
+
+
 def in_warnings(answer: ExplainResponse) -> list[str]:
     """Return the sentences that a page tells among its warnings, where these stand beside."""
     messages = [
