@@ -125,7 +125,7 @@ test-slow: $(COMPILED) ## Run the slow tests of the project itself
 
 .PHONY: test-parts
 test-parts: $(ENV) ## Run the parts of CI that ask foreign software, where their inputs changed since they last passed
-	$(BIN)/python -m tools.testing.parts run
+	$(BIN)/python -m tools.testing.parts run $(ARGS)
 
 .PHONY: test-all
 test-all: test test-slow ## Run all tests: those of `make test`, slow ones, and all parts of CI

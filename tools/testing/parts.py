@@ -1,11 +1,11 @@
 """Parts of CI that ask foreign software: each runs where its inputs changed since it last passed.
 
-    python -m tools.testing.parts run [--all] [PART ...]
+    python -m tools.testing.parts run [--all] [--begin-within SECONDS] [PART ...]
     python -m tools.testing.parts list
 
 `.ci/parts.toml` names the parts, `.ci/passed.json` the digest of each part's inputs when it last
 passed. A run that passes writes the digest; commit it, and CI leaves the part out until an input
-changes.
+changes. Those that passed longest ago run first, and those for which a run has no time are named.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import argparse
 import datetime
 import hashlib
 import json
+import math
 import subprocess
 import sys
 import threading
@@ -22,7 +23,9 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from enum import Enum
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 
 from tools import programs
@@ -125,22 +128,41 @@ def is_stale(root: Path, part: Part) -> bool:
     return passed(root).get(part.name, {}).get("digest") != digest(root, part)
 
 
-def run(root: Path, parts: Sequence[Part]) -> list[str]:
-    """Run parts by their lanes; returns the names of those that failed."""
+class Outcome(Enum):
+    """End of a part in a run."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_BEGUN = "not begun"
+
+
+def run(root: Path, parts: Sequence[Part], begin_within: float = math.inf) -> Mapping[str, Outcome]:
+    """Run parts by their lanes; returns the outcomes by name.
+
+    Parameters
+    ----------
+    begin_within : float
+        Seconds from now after which no part begins.
+    """
     programs.install(sorted({program for part in parts for program in part.programs}))
     lanes = dict.fromkeys(part.lane for part in parts if part.lane != "last")
+    run_lane = partial(_run_lane, root, parts, time.monotonic() + begin_within)
     with ThreadPoolExecutor(max(1, len(lanes))) as threads:
-        run_lane = [threads.submit(_run_lane, root, parts, lane) for lane in lanes]
-        failed = [name for lane in run_lane for name in lane.result()]
-    return failed + _run_lane(root, parts, "last")
+        ended = [*threads.map(run_lane, lanes)]
+    ended.append(run_lane("last"))
+    return {name: outcome for lane in ended for name, outcome in lane.items()}
 
 
-def _run_lane(root: Path, parts: Sequence[Part], lane: str) -> list[str]:
-    return [part.name for part in parts if part.lane == lane and not _run_part(root, part)]
+def _run_lane(
+    root: Path, parts: Sequence[Part], deadline: float, lane: str
+) -> Mapping[str, Outcome]:
+    return {part.name: _run_part(root, part, deadline) for part in parts if part.lane == lane}
 
 
-def _run_part(root: Path, part: Part) -> bool:
+def _run_part(root: Path, part: Part, deadline: float) -> Outcome:
     """Run a part, and keep its digest where it passes."""
+    if time.monotonic() >= deadline:
+        return Outcome.NOT_BEGUN
     before = digest(root, part)
     _tell(f"part {part.name}: {' '.join(part.command)}")
     begin = time.monotonic()
@@ -148,7 +170,7 @@ def _run_part(root: Path, part: Part) -> bool:
     _tell(f"part {part.name}: {'failed' if code else 'passed'} ({time.monotonic() - begin:.0f} s)")
     if not code and digest(root, part) == before:
         _keep(root, part.name, before)
-    return not code
+    return Outcome.FAILED if code else Outcome.PASSED
 
 
 def _keep(root: Path, name: str, digest_: str) -> None:
@@ -178,8 +200,18 @@ def main(arguments: Sequence[str], root: Path = ROOT) -> int:
         if part not in stale and not asked.all:
             date = passed(root)[part.name]["date"]
             _tell(f"part {part.name}: left out, passed on these inputs on {date}")
-    failed = run(root, chosen if asked.all else stale)
-    _tell(f"failed parts: {', '.join(failed)}" if failed else "all parts passed")
+    last = passed(root)
+    due = sorted(
+        chosen if asked.all else stale, key=lambda part: last.get(part.name, {}).get("date", "")
+    )
+    outcomes = run(root, due, asked.begin_within)
+    by_outcome = {
+        outcome: [name for name, own in outcomes.items() if own is outcome] for outcome in Outcome
+    }
+    failed, left = by_outcome[Outcome.FAILED], by_outcome[Outcome.NOT_BEGUN]
+    if left:
+        _tell(f"NOT RUN, no time was left: {', '.join(left)}; they stay due")
+    _tell(f"failed parts: {', '.join(failed)}" if failed else "all parts that ran passed")
     return int(bool(failed))
 
 
@@ -189,6 +221,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("command", choices=["run", "list"])
     parser.add_argument("parts", nargs="*", metavar="PART", help="these parts; all unless given")
     parser.add_argument("--all", action="store_true", help="run parts that passed, too")
+    parser.add_argument(
+        "--begin-within",
+        type=float,
+        default=math.inf,
+        metavar="SECONDS",
+        help="begin no part later than this",
+    )
     return parser
 
 

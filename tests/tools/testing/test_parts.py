@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -67,6 +68,28 @@ def test_a_part_that_fails_is_named_and_runs_again(
     assert parts.main(["run"], project) == 1
     assert "failed parts: store" in capsys.readouterr().out
     assert runs(project) == 2
+
+
+def test_a_part_without_time_is_named_and_stays_due(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert parts.main(["run", "--begin-within", "0"], project) == 0
+    assert "NOT RUN, no time was left: store" in capsys.readouterr().out
+    assert not (project / "runs").exists()
+    assert runs(project) == 1
+
+
+def test_the_part_that_passed_longest_ago_runs_first(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = TABLE.partition("[part.store]")[2]
+    (project / ".ci/parts.toml").write_text(f"{TABLE}\n[part.older]{own}\n[part.never]{own}")
+    record = {name: {"digest": "", "date": date} for name, date in (("store", "2"), ("older", "1"))}
+    (project / ".ci/passed.json").write_text(json.dumps(record))
+    parts.main(["run"], project)
+    lines = capsys.readouterr().out.splitlines()
+    passed = [line.split()[1].rstrip(":") for line in lines if "passed (" in line]
+    assert passed == ["never", "older", "store"]
 
 
 def test_a_pattern_that_fits_no_file_is_refused(project: Path) -> None:
