@@ -10,7 +10,10 @@ from onnxplain_server.core.contract_limits import InteractionsOptions
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.row_draws import poisson_counts
 from onnxplain_server.methods import interactions
+from onnxplain_server.methods.average_loss import Options as AverageLoss
+from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.interactions import Options
+from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.option_checks import check_limits
 from onnxplain_server.methods.resampling import (
     MIN_ROWS,
@@ -287,6 +290,16 @@ def test_replicates_are_the_statistics_of_resampled_tables(make) -> None:
         base = [s.values[0] for s in getattr(found, order)]
         assert errors == pytest.approx(values.std(axis=0, ddof=1), rel=1e-6)
         assert biases == pytest.approx(values.mean(axis=0) - base, rel=1e-6, abs=1e-9)
+
+
+def test_an_infinite_loss_has_no_interval(make) -> None:
+    model = make.model(lambda a: 1e200 * a, ("a",), ["double"])
+    asked = AverageLoss(Comparison(Loss.SQUARED_ERROR), resampling=Resampling(10))
+    table = make.table({"a": np.arange(9.0), "y": np.arange(9.0)})
+
+    (loss,) = make.answer(model, table, asked, target_column="y").explanations[0].result.losses
+
+    assert (loss.values.tolist(), loss.standard_errors, loss.band) == ([np.inf], None, None)
 
 
 @pytest.mark.parametrize(("n", "told"), [(99, ["FEW_ROWS"]), (100, [])])

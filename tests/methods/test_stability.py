@@ -77,6 +77,7 @@ def test_a_slope_is_that_of_the_weighted_line_through_the_points() -> None:
     expected = np.polynomial.polynomial.polyfit(points, values, 1, w=np.sqrt(weights))[1]
     spread = np.sqrt(np.cov(points, aweights=weights, ddof=0))
     assert found @ values == pytest.approx(expected * spread)
+    assert slope_weights(points, 1e300 * weights) == pytest.approx(found)
 
 
 def test_a_slope_has_the_sign_of_most_replicates_and_a_rounding_has_none() -> None:

@@ -17,14 +17,16 @@ CITIES = (np.array(["Bern", "Chur", "Genf", "Zug"], object),)
 REACH = np.array([1.0, 1.0, 1.0, 4.0])[:, None]
 
 
-def result(grid, *steps: float, features: tuple[str, ...] = ("age",)) -> Result:
+def result(
+    grid, *steps: float, features: tuple[str, ...] = ("age",), reach: np.ndarray = REACH
+) -> Result:
     """Curves of a group u and of others, whose differences to u rise by steps from -1."""
     base = np.zeros((4, 1))
     curves, differences = [PartialDependenceCurve(features, "u", grid, base, 9.0)], []
     for number, step in enumerate(steps):
         values = np.arange(4.0)[:, None] * step - 1
         band = Band(
-            REACH / 2, values - REACH / 2, values + REACH / 2, values - REACH, values + REACH
+            reach / 2, values - reach / 2, values + reach / 2, values - reach, values + reach
         )
         name = f"v{number}"
         curves.append(PartialDependenceCurve(features, name, grid, values, 5.0))
@@ -58,6 +60,12 @@ def test_points_beyond_the_band_of_the_whole_curve_are_told() -> None:
     *_, near = plots(result(GRID, 0.5))
     assert "No difference is beyond the band of its whole curve" in near.description
     assert near.title.endswith("on age: difference of v0 to sex u")
+
+
+def test_a_band_without_width_is_as_sure_as_any() -> None:
+    *_, plot = plots(result(GRID, 2.0, reach=REACH * np.array([1, 1, 0, 1])[:, None]))
+
+    assert "v0 at 2 of 4 points, most surely at 2." in plot.description
 
 
 def test_surfaces_and_groups_without_bands_have_no_differences_drawn() -> None:

@@ -8,7 +8,7 @@ from onnxplain_server.effects.grids import weights_near
 from onnxplain_server.methods.partial_dependence import PartialDependenceCurve, Result
 from onnxplain_server.plots.claims.directions import of_outputs
 from onnxplain_server.plots.claims.support import extremes, support_note, supported
-from onnxplain_server.plots.elements.curve_marks import binned
+from onnxplain_server.plots.elements.curve_marks import binned, marks_of
 from onnxplain_server.plots.partial_dependence import plots
 
 ROWS = np.array([0.0, 0.4, 0.6, 1.0, 1.4, 2.6, np.nan])
@@ -23,6 +23,12 @@ def near(grid, columns, *, is_stepped: bool = False) -> list[float]:
 def test_rows_count_at_the_nearest_point_and_those_beyond_the_ends_nowhere() -> None:
     assert near((np.array([0.0, 1, 2]),), (ROWS,)) == [2, 3, 0]
     assert near((np.array([0.0, 1, 2, np.nan]),), (ROWS,)) == [2, 3, 0, 1]
+
+
+def test_the_average_of_a_curve_does_not_depend_on_the_unit_of_weights() -> None:
+    marks = marks_of(np.array([1e10, 4e10]), np.array([2e300, 1e300]), None)
+
+    assert marks.average == pytest.approx(2e10)
 
 
 def test_rows_of_a_step_lie_from_it_up_to_the_next_one() -> None:

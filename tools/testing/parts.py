@@ -5,7 +5,8 @@
 
 `.ci/parts.toml` names the parts, `.ci/passed.json` the digest of each part's inputs when it last
 passed. A run that passes writes the digest; commit it, and CI leaves the part out until an input
-changes. Those that passed longest ago run first, and those for which a run has no time are named.
+changes. In a lane, those that passed longest ago run first; those for which a run has no time are
+named.
 """
 
 from __future__ import annotations

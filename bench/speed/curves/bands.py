@@ -83,12 +83,11 @@ class Case(NamedTuple):
         options = pd.Options(self.features, resampling=Resampling(REPEATS))
         options = pd.resolve(options, COLUMNS, "")
         points = [grid_of(rows, names) for names in self.features]
-        plain = None
-        if not (has_bands and self.is_predicting):
-            plain = pd.compute(engine, options, points, [pd.RowGroup("", rows)])
         if not has_bands:
-            assert plain is not None  # noqa: S101 - as above
-            return plain
+            return pd.compute(engine, options, points, [pd.RowGroup("", rows)])
+        plain = None
+        if not self.is_predicting:
+            plain = pd.compute(engine, options, points, [pd.RowGroup("", rows)])
         resampled = [ResampledRows("", rows, RowUnits(rows.source))]
         return curve_bands.compute(engine, options, points, resampled, 0, plain)
 

@@ -93,10 +93,9 @@ def _finding(view: View, axis: Axis) -> str:
 def _beyond(view: View, piece: Piece, axis: Axis) -> str:
     """Tell at how many points a group differs, and where by most of its band; empty if nowhere."""
     low, high = piece.bands[2:]
-    with np.errstate(invalid="ignore", over="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):  # a band may have no width
         is_beyond = (low > 0) | (high < 0)
-        widths = np.where(high > low, high - low, np.finfo(np.float64).tiny)
-        distance = np.where(is_beyond, np.abs(piece.values) / widths, -np.inf)
+        distance = np.where(is_beyond, np.abs(piece.values) / (high - low), -np.inf)
     if not is_beyond.any():
         return ""
     at = int(np.argmax(distance))
