@@ -19,6 +19,7 @@ from tools.contract import limits
 from tools.contract.limits import Limits, read, read_rows
 
 _REQUEST, _METHODS = "onnxplain.v1.ExplainRequest", "onnxplain.v1.MethodOptions"
+_COMPARISON = "onnxplain.v1.ComparisonOptions"
 _ENUM, _MESSAGE = FieldDescriptorProto.TYPE_ENUM, FieldDescriptorProto.TYPE_MESSAGE
 
 _HEAD = '''"""Generated from proto/ by `make proto`: limits, defaults, enumerations of requests."""
@@ -62,7 +63,8 @@ def _class(message: str, body: str) -> str:
 def _enumerations(files: FileDescriptorSet) -> Iterator[tuple[str, list[str]]]:
     """Yield the enumerations of requests for explanations, with the names of their values."""
     messages = dict(limits.messages(files))
-    used, seen, pending = {field.type_name for field in messages[_REQUEST].field}, set(), [_METHODS]
+    used, seen = {field.type_name for field in messages[_REQUEST].field}, set()
+    pending = [_METHODS, _COMPARISON]
     while pending:
         name = pending.pop()
         if name in seen:

@@ -21,6 +21,7 @@ from onnxplain.requests.forms import (
     to_output_names
 )
 from onnxplain.requests.models import to_model, to_model_name
+from onnxplain.requests.references import to_reference
 from onnxplain.requests.written import written
 from onnxplain.results.explanations import Explanations
 from onnxplain.tables import to_table

@@ -111,6 +111,15 @@ FORMS = {
         "mapping of str to sequence of str, optional",
         "to_input_columns({0})",
     ),
+    "ExplainRequest.reference": Form(
+        "Any",
+        "None",
+        "Explanations or Reference, optional",
+        "to_reference({0})",
+        "A kept answer, made with `replicates`, that this one is compared with, in "
+        "`Explanations.comparison`. Methods with their options, row_count and seed default to "
+        "those of the reference; other methods, or another seed, are refused. Default: none.",
+    ),
     # These have no default, and stand before the others.
     "ExplainRequest.model": Form(
         "Any",

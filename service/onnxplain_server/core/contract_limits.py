@@ -85,6 +85,21 @@ class ModelDescription:
         MARGIN = "MARGIN"
 
 
+class ComparisonOptions:
+    """Limits and enumerations of `ComparisonOptions`."""
+
+    class Correction(Enum):
+        """`ComparisonOptions.Correction`."""
+
+        HOLM = "HOLM"
+        BENJAMINI_HOCHBERG = "BENJAMINI_HOCHBERG"
+        NONE = "NONE"
+
+    confidence_level = Limits(default=0.95, min=0.5, max=0.999)
+    correction = Limits(default=Correction.HOLM)
+    leading_count = Limits(default=5, min=1, max=100)
+
+
 class DescribeTableRequest:
     """Limits and enumerations of `DescribeTableRequest`."""
 
@@ -113,6 +128,7 @@ class ExplainRequest:
     budget_predicted_row_count = Limits(default=None, min=1.0, max=1_000_000_000_000_000.0)
     partial = Limits(default=False)
     result_uri = Limits(default=None, max_items=2_048)
+    replicates = Limits(default=False)
 
 
 class FeatureVectorsOptions:

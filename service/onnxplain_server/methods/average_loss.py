@@ -23,6 +23,7 @@ from onnxplain_server.methods.option_checks import check_limits
 from onnxplain_server.methods.resampling import (
     Band,
     Deviations,
+    ReplicatedStatistic,
     Resampling,
     RowUnits,
     bootstrap_counts,
@@ -91,6 +92,8 @@ class Result:
         are never read together.
     confidence_level : float
         0 without replicates.
+    replicates : tuple of ReplicatedStatistic
+        Where they are kept.
     """
 
     output_names: tuple[str, ...]
@@ -101,6 +104,7 @@ class Result:
     notes: tuple[Note, ...] = ()
     constant_losses: Vector = field(default_factory=lambda: np.zeros(0))
     confidence_level: float = 0.0
+    replicates: tuple[ReplicatedStatistic, ...] = ()
 
 
 def check(options: Options, path: str) -> None:
@@ -181,7 +185,7 @@ def with_intervals(
 ) -> Result:
     """Add standard errors and intervals by replicates of the rows of each group."""
     predicted, rows, resampling = effects.outputs(), effects.background, options.resampling
-    losses = []
+    losses, kept = [], []
     for loss, group in zip(result.losses, compared.groups, strict=True):
         if not np.isfinite(loss.values).all():  # infinity has no interval
             losses.append(loss)
@@ -197,12 +201,17 @@ def with_intervals(
         count = units.effective_count(rows.weights[own])
         band = deviations.band(loss.values[None], resampling.confidence_level, count)
         losses.append(replace(loss, standard_errors=band.standard_errors[0], band=band))
+        numbers = np.concatenate([loss.values[None], replicates])
+        kept.append(
+            ReplicatedStatistic.of_numbers("AVERAGE_LOSS", (), numbers, count, group=loss.group)
+        )
     notes = few_rows_notes(resampling, rows.weights, compared.units)
     return replace(
         result,
         losses=tuple(losses),
         confidence_level=resampling.confidence_level,
         notes=(*result.notes, *notes),
+        replicates=tuple(kept) if resampling.is_kept else (),
     )
 
 

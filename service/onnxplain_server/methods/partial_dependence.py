@@ -15,7 +15,7 @@ from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.grids import near_means, rows_near, sample_values
 from onnxplain_server.methods.option_checks import check_limits, choose
-from onnxplain_server.methods.resampling import Band, Conclusion, Resampling
+from onnxplain_server.methods.resampling import Band, Conclusion, ReplicatedStatistic, Resampling
 
 Strategy: TypeAlias = PartialDependenceOptions.Strategy
 """Placement of grid points for a numeric feature."""
@@ -139,6 +139,8 @@ class Result:
         Each group less the first one, in the order of the curves; empty without replicates.
     conclusions : tuple of Conclusion
         Slopes, and whether replicates agree.
+    replicates : tuple of ReplicatedStatistic
+        Where they are kept.
     """
 
     output_names: tuple[str, ...]
@@ -149,6 +151,7 @@ class Result:
     confidence_level: float = 0.0
     differences: tuple[GroupDifference, ...] = ()
     conclusions: tuple[Conclusion, ...] = ()
+    replicates: tuple[ReplicatedStatistic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

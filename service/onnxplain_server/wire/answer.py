@@ -16,16 +16,22 @@ from onnxplain_server.plots.elements.chart import Plot
 from onnxplain_server.wire import message_fields, method_options, method_results
 from onnxplain_server.wire.answers.model_summary import model_summary
 from onnxplain_server.wire.answers.warning_messages import write_warnings
+from onnxplain_server.wire.comparisons.replicates import write_replicates
 from onnxplain_server.wire.result_tables.table_check import names_table
 
 
-def write(answer: Answer, *, rows: bool = True) -> service_pb2.ExplainResponse:
+def write(
+    answer: Answer, *, rows: bool = True, replicates: bool = False
+) -> service_pb2.ExplainResponse:
     """Write explanations, warnings, and the fields of the receipt that the computation sets.
 
     Without `rows`, results have none of the rows that are written elsewhere.
     """
     return service_pb2.ExplainResponse(
-        explanations=[_explanation(explanation, rows=rows) for explanation in answer.explanations],
+        explanations=[
+            _explanation(explanation, rows=rows, replicates=replicates)
+            for explanation in answer.explanations
+        ],
         receipt=service_pb2.Receipt(
             row_count=answer.row_count,
             predicted_row_count=answer.predicted_row_count,
@@ -91,11 +97,15 @@ def write_description(description: Description) -> model_pb2.ModelDescription:
 
 def size_of(request: service_pb2.ExplainRequest) -> Callable[[Explanation], int]:
     """Return what tells the size of an explanation in the response to a request."""
-    rows = not names_table(request.result_uri)
-    return lambda explanation: _explanation(explanation, rows=rows).ByteSize()
+    rows, replicates = not names_table(request.result_uri), request.replicates
+    return lambda explanation: _explanation(
+        explanation, rows=rows, replicates=replicates
+    ).ByteSize()
 
 
-def _explanation(explanation: Explanation, *, rows: bool) -> service_pb2.Explanation:
+def _explanation(
+    explanation: Explanation, *, rows: bool, replicates: bool = False
+) -> service_pb2.Explanation:
     message = service_pb2.Explanation(
         plots=[_plot(plot) for plot in explanation.plots],
         options=method_options.write(explanation.options),
@@ -110,6 +120,8 @@ def _explanation(explanation: Explanation, *, rows: bool) -> service_pb2.Explana
         message_fields.write(service_pb2.Conclusion, each, message_fields.NO_EXCEPTIONS)
         for each in conclusions
     )
+    if replicates:
+        write_replicates(message, explanation.result)
     if explanation.rows:
         message.rows.CopyFrom(_rows(explanation.rows))
     return message

@@ -12,6 +12,8 @@ from onnxplain_server.core.interfaces import NO_BLOBS, Blobs
 from onnxplain_server.core.limits import within
 from onnxplain_server.core.model import Scale
 from onnxplain_server.explain import Engine, Question
+from onnxplain_server.explain.kept_replicates import with_kept_replicates
+from onnxplain_server.methods.registry import Options
 from onnxplain_server.wire import method_options
 from onnxplain_server.wire.blobs import find
 from onnxplain_server.wire.message_fields import enum
@@ -62,9 +64,7 @@ def read(request: service_pb2.ExplainRequest) -> Question:
     _check_model_name(request.model_name)
     check_result_table(request)
     return Question(
-        methods=tuple(
-            method_options.read(m, f"methods[{i}]") for i, m in enumerate(request.methods)
-        ),
+        methods=_methods(request),
         feature_columns=tuple(request.feature_columns),
         input_columns=input_columns(request),
         target_column=request.target_column,
@@ -86,6 +86,16 @@ def read(request: service_pb2.ExplainRequest) -> Question:
         expected_prediction_columns=tuple(request.expected_prediction_columns),
         plots=request.plots if request.HasField("plots") else ExplainRequest.plots.default,
     )
+
+
+def _methods(request: service_pb2.ExplainRequest) -> tuple[Options, ...]:
+    """Read the methods, with the replicates that an answer keeps, or is compared by."""
+    methods = tuple(
+        method_options.read(each, f"methods[{i}]") for i, each in enumerate(request.methods)
+    )
+    if not (request.replicates or request.HasField("reference")):
+        return methods
+    return with_kept_replicates(methods)
 
 
 def input_columns(

@@ -21,6 +21,7 @@ from onnxplain.requests.forms import (
     to_output_names,
 )
 from onnxplain.requests.models import to_model, to_model_name
+from onnxplain.requests.references import to_reference
 from onnxplain.requests.written import written
 from onnxplain.results.explanations import Explanations
 from onnxplain.tables import to_table
@@ -183,6 +184,18 @@ class RequestOptions(TypedDict, total=False):
         what is said of its chance. Refused where no method of the request resamples rows, and
         beside `permutation_count`. `RowsUsed.cluster_count` tells how many there are. Default: each
         row by itself.
+    replicates : bool
+        Whether the answer keeps the replicates of its statistics, in `Explanation.replicates`, so
+        that it can be the reference of later ones. Methods that resample rows (interactions,
+        partial dependence, accumulated local effects, average loss, FIRM) and have no
+        `repeat_count` then take 200 bootstrap replicates, and attributions of rows that are drawn
+        average over 200 too. Refused without methods, where none of them has replicates, and for
+        the jackknife. Costs no further prediction; the answer grows by 8 bytes for each replicate
+        of each number. Default: False.
+    reference : Explanations or Reference, optional
+        A kept answer, made with `replicates`, that this one is compared with, in
+        `Explanations.comparison`. Methods with their options, row_count and seed default to those
+        of the reference; other methods, or another seed, are refused. Default: none.
     """
 
     feature_columns: Sequence[str]
@@ -207,6 +220,8 @@ class RequestOptions(TypedDict, total=False):
     target_columns: Sequence[str]
     expected_prediction_columns: Sequence[str]
     cluster_column: str
+    replicates: bool
+    reference: Any
 
 
 def to_request(
@@ -235,6 +250,8 @@ def to_request(
     target_columns: Sequence[str] = (),
     expected_prediction_columns: Sequence[str] = (),
     cluster_column: str = "",
+    replicates: bool = False,
+    reference: Any = None,
 ) -> ExplainRequest:
     """Write a request; see `Client.explain` for the arguments."""
     return written(
@@ -268,6 +285,8 @@ def to_request(
             expected_prediction_columns, "expected_prediction_columns"
         ),
         cluster_column=cluster_column,
+        replicates=replicates,
+        reference=to_reference(reference),
     )
 
 
@@ -301,6 +320,8 @@ class ExplainCall(FittedCalls, ABC):
         target_columns: Sequence[str] = (),
         expected_prediction_columns: Sequence[str] = (),
         cluster_column: str = "",
+        replicates: bool = False,
+        reference: Any = None,
         timeout: float | None = None,
         progress: ProgressCallback | bool = True,
     ) -> Explanations:
@@ -457,6 +478,18 @@ class ExplainCall(FittedCalls, ABC):
             it. Changes no value, only what is said of its chance. Refused where no method of the
             request resamples rows, and beside `permutation_count`. `RowsUsed.cluster_count` tells
             how many there are. Default: each row by itself.
+        replicates : bool
+            Whether the answer keeps the replicates of its statistics, in `Explanation.replicates`,
+            so that it can be the reference of later ones. Methods that resample rows (interactions,
+            partial dependence, accumulated local effects, average loss, FIRM) and have no
+            `repeat_count` then take 200 bootstrap replicates, and attributions of rows that are
+            drawn average over 200 too. Refused without methods, where none of them has replicates,
+            and for the jackknife. Costs no further prediction; the answer grows by 8 bytes for each
+            replicate of each number. Default: False.
+        reference : Explanations or Reference, optional
+            A kept answer, made with `replicates`, that this one is compared with, in
+            `Explanations.comparison`. Methods with their options, row_count and seed default to
+            those of the reference; other methods, or another seed, are refused. Default: none.
         timeout : float, optional
             Seconds. Default: the client's.
         progress : bool or callable (done, planned)
@@ -509,6 +542,8 @@ class ExplainCall(FittedCalls, ABC):
                 target_columns=target_columns,
                 expected_prediction_columns=expected_prediction_columns,
                 cluster_column=cluster_column,
+                replicates=replicates,
+                reference=reference,
             )
             return self._explain(request, files_of(model, table), timeout, progress)
 

@@ -12,6 +12,7 @@ from onnxplain.display import overview
 from onnxplain.results import provenance
 from onnxplain.results.by_method import READERS, Result, ResultsByMethod
 from onnxplain.results.canonical_json import from_json, to_json
+from onnxplain.results.comparisons import ExplanationComparison
 from onnxplain.results.plots import Plot
 from onnxplain.results.provenance import ModelDescription, Receipt
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
@@ -108,6 +109,13 @@ class Explanations(ResultsByMethod, Sequence[Result]):
         'model.onnx predicts price; it is explained on 500 rows.'
         """
         return tuple(self.message.summary)
+
+    @property
+    def comparison(self) -> ExplanationComparison | None:
+        """The answer beside the `reference` of the request; None without one."""
+        if not self.message.HasField("comparison"):
+            return None
+        return ExplanationComparison.from_message(self.message.comparison)
 
     @property
     def warnings(self) -> tuple[provenance.Warning, ...]:

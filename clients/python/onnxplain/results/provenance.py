@@ -200,6 +200,8 @@ class Receipt:
         The model beside `expected_prediction_columns`; None without these.
     cluster_column : str
         Column whose clusters replicates drew; empty where they drew single rows.
+    requested_row_count : int or None
+        `row_count` of the request; None for the default of each method.
     """
 
     model_digest: str
@@ -223,6 +225,7 @@ class Receipt:
     scale: str = ""
     prediction_comparison: PredictionComparison | None = None
     cluster_column: str = ""
+    requested_row_count: int | None = None
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Receipt) -> Receipt:
@@ -238,6 +241,9 @@ class Receipt:
             if message.HasField("remote_model")
             else None,
             prediction_comparison=_comparison(message),
+            requested_row_count=message.requested_row_count
+            if message.HasField("requested_row_count")
+            else None,
             overview_methods=tuple(
                 (m.name, m.row_count if m.HasField("row_count") else None)
                 for m in message.overview_methods

@@ -5,6 +5,7 @@ from google.protobuf import duration_pb2 as _duration_pb2
 from onnxplain.v1 import accumulated_local_effects_pb2 as _accumulated_local_effects_pb2
 from onnxplain.v1 import attributions_pb2 as _attributions_pb2
 from onnxplain.v1 import average_loss_pb2 as _average_loss_pb2
+from onnxplain.v1 import explanation_comparison_pb2 as _explanation_comparison_pb2
 from onnxplain.v1 import feature_vectors_pb2 as _feature_vectors_pb2
 from onnxplain.v1 import firm_pb2 as _firm_pb2
 from onnxplain.v1 import individual_conditional_expectation_pb2 as _individual_conditional_expectation_pb2
@@ -29,7 +30,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class ExplainRequest(_message.Message):
-    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "engine", "row_count", "seed", "methods", "plots", "allow_inconsistent_model", "class_labels", "prediction", "model_name", "outputs", "budget_seconds", "budget_predicted_row_count", "partial", "result_uri", "input_columns", "target_columns", "expected_prediction_columns", "cluster_column")
+    __slots__ = ("model", "table", "feature_columns", "target_column", "weight_column", "output_indices", "scale", "engine", "row_count", "seed", "methods", "plots", "allow_inconsistent_model", "class_labels", "prediction", "model_name", "outputs", "budget_seconds", "budget_predicted_row_count", "partial", "result_uri", "input_columns", "target_columns", "expected_prediction_columns", "cluster_column", "replicates", "reference")
     class Engine(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         ENGINE_UNSPECIFIED: _ClassVar[ExplainRequest.Engine]
@@ -65,6 +66,8 @@ class ExplainRequest(_message.Message):
     TARGET_COLUMNS_FIELD_NUMBER: _ClassVar[int]
     EXPECTED_PREDICTION_COLUMNS_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_COLUMN_FIELD_NUMBER: _ClassVar[int]
+    REPLICATES_FIELD_NUMBER: _ClassVar[int]
+    REFERENCE_FIELD_NUMBER: _ClassVar[int]
     model: _model_pb2.Model
     table: _table_pb2.Table
     feature_columns: _containers.RepeatedScalarFieldContainer[str]
@@ -90,7 +93,17 @@ class ExplainRequest(_message.Message):
     target_columns: _containers.RepeatedScalarFieldContainer[str]
     expected_prediction_columns: _containers.RepeatedScalarFieldContainer[str]
     cluster_column: str
-    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ..., allow_inconsistent_model: bool = ..., class_labels: _Optional[_Iterable[str]] = ..., prediction: _Optional[_Iterable[str]] = ..., model_name: _Optional[str] = ..., outputs: _Optional[_Iterable[str]] = ..., budget_seconds: _Optional[float] = ..., budget_predicted_row_count: _Optional[float] = ..., partial: bool = ..., result_uri: _Optional[str] = ..., input_columns: _Optional[_Iterable[_Union[InputColumns, _Mapping]]] = ..., target_columns: _Optional[_Iterable[str]] = ..., expected_prediction_columns: _Optional[_Iterable[str]] = ..., cluster_column: _Optional[str] = ...) -> None: ...
+    replicates: bool
+    reference: Reference
+    def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ..., allow_inconsistent_model: bool = ..., class_labels: _Optional[_Iterable[str]] = ..., prediction: _Optional[_Iterable[str]] = ..., model_name: _Optional[str] = ..., outputs: _Optional[_Iterable[str]] = ..., budget_seconds: _Optional[float] = ..., budget_predicted_row_count: _Optional[float] = ..., partial: bool = ..., result_uri: _Optional[str] = ..., input_columns: _Optional[_Iterable[_Union[InputColumns, _Mapping]]] = ..., target_columns: _Optional[_Iterable[str]] = ..., expected_prediction_columns: _Optional[_Iterable[str]] = ..., cluster_column: _Optional[str] = ..., replicates: bool = ..., reference: _Optional[_Union[Reference, _Mapping]] = ...) -> None: ...
+
+class Reference(_message.Message):
+    __slots__ = ("answer", "options")
+    ANSWER_FIELD_NUMBER: _ClassVar[int]
+    OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    answer: ExplainResponse
+    options: _explanation_comparison_pb2.ComparisonOptions
+    def __init__(self, answer: _Optional[_Union[ExplainResponse, _Mapping]] = ..., options: _Optional[_Union[_explanation_comparison_pb2.ComparisonOptions, _Mapping]] = ...) -> None: ...
 
 class MethodOptions(_message.Message):
     __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "attributions", "accumulated_local_effects")
@@ -117,20 +130,22 @@ class MethodOptions(_message.Message):
     def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsOptions, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceOptions, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationOptions, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceOptions, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossOptions, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsOptions, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmOptions, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmOptions, _Mapping]] = ..., attributions: _Optional[_Union[_attributions_pb2.AttributionsOptions, _Mapping]] = ..., accumulated_local_effects: _Optional[_Union[_accumulated_local_effects_pb2.AccumulatedLocalEffectsOptions, _Mapping]] = ...) -> None: ...
 
 class ExplainResponse(_message.Message):
-    __slots__ = ("explanations", "model", "receipt", "warnings", "summary", "key_figures")
+    __slots__ = ("explanations", "model", "receipt", "warnings", "summary", "key_figures", "comparison")
     EXPLANATIONS_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     RECEIPT_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
     KEY_FIGURES_FIELD_NUMBER: _ClassVar[int]
+    COMPARISON_FIELD_NUMBER: _ClassVar[int]
     explanations: _containers.RepeatedCompositeFieldContainer[Explanation]
     model: _model_pb2.ModelDescription
     receipt: Receipt
     warnings: _containers.RepeatedCompositeFieldContainer[Warning]
     summary: _containers.RepeatedScalarFieldContainer[str]
     key_figures: _containers.RepeatedCompositeFieldContainer[KeyFigure]
-    def __init__(self, explanations: _Optional[_Iterable[_Union[Explanation, _Mapping]]] = ..., model: _Optional[_Union[_model_pb2.ModelDescription, _Mapping]] = ..., receipt: _Optional[_Union[Receipt, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[Warning, _Mapping]]] = ..., summary: _Optional[_Iterable[str]] = ..., key_figures: _Optional[_Iterable[_Union[KeyFigure, _Mapping]]] = ...) -> None: ...
+    comparison: _explanation_comparison_pb2.ExplanationComparison
+    def __init__(self, explanations: _Optional[_Iterable[_Union[Explanation, _Mapping]]] = ..., model: _Optional[_Union[_model_pb2.ModelDescription, _Mapping]] = ..., receipt: _Optional[_Union[Receipt, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[Warning, _Mapping]]] = ..., summary: _Optional[_Iterable[str]] = ..., key_figures: _Optional[_Iterable[_Union[KeyFigure, _Mapping]]] = ..., comparison: _Optional[_Union[_explanation_comparison_pb2.ExplanationComparison, _Mapping]] = ...) -> None: ...
 
 class KeyFigure(_message.Message):
     __slots__ = ("name", "value", "unit", "comparison")
@@ -145,7 +160,7 @@ class KeyFigure(_message.Message):
     def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ..., unit: _Optional[str] = ..., comparison: _Optional[str] = ...) -> None: ...
 
 class Explanation(_message.Message):
-    __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "attributions", "accumulated_local_effects", "plots", "options", "rows", "class_pairings", "conclusions")
+    __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "attributions", "accumulated_local_effects", "plots", "options", "rows", "class_pairings", "conclusions", "replicates")
     INTERACTIONS_FIELD_NUMBER: _ClassVar[int]
     PARTIAL_DEPENDENCE_FIELD_NUMBER: _ClassVar[int]
     INDIVIDUAL_CONDITIONAL_EXPECTATION_FIELD_NUMBER: _ClassVar[int]
@@ -161,6 +176,7 @@ class Explanation(_message.Message):
     ROWS_FIELD_NUMBER: _ClassVar[int]
     CLASS_PAIRINGS_FIELD_NUMBER: _ClassVar[int]
     CONCLUSIONS_FIELD_NUMBER: _ClassVar[int]
+    REPLICATES_FIELD_NUMBER: _ClassVar[int]
     interactions: _interactions_pb2.InteractionsResult
     partial_dependence: _partial_dependence_pb2.PartialDependenceResult
     individual_conditional_expectation: _individual_conditional_expectation_pb2.IndividualConditionalExpectationResult
@@ -176,7 +192,8 @@ class Explanation(_message.Message):
     rows: RowsUsed
     class_pairings: _containers.RepeatedCompositeFieldContainer[ClassPairing]
     conclusions: _containers.RepeatedCompositeFieldContainer[Conclusion]
-    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsResult, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceResult, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationResult, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceResult, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossResult, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsResult, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmResult, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmResult, _Mapping]] = ..., attributions: _Optional[_Union[_attributions_pb2.AttributionsResult, _Mapping]] = ..., accumulated_local_effects: _Optional[_Union[_accumulated_local_effects_pb2.AccumulatedLocalEffectsResult, _Mapping]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ..., options: _Optional[_Union[MethodOptions, _Mapping]] = ..., rows: _Optional[_Union[RowsUsed, _Mapping]] = ..., class_pairings: _Optional[_Iterable[_Union[ClassPairing, _Mapping]]] = ..., conclusions: _Optional[_Iterable[_Union[Conclusion, _Mapping]]] = ...) -> None: ...
+    replicates: _explanation_comparison_pb2.StatisticReplicates
+    def __init__(self, interactions: _Optional[_Union[_interactions_pb2.InteractionsResult, _Mapping]] = ..., partial_dependence: _Optional[_Union[_partial_dependence_pb2.PartialDependenceResult, _Mapping]] = ..., individual_conditional_expectation: _Optional[_Union[_individual_conditional_expectation_pb2.IndividualConditionalExpectationResult, _Mapping]] = ..., permutation_importance: _Optional[_Union[_permutation_importance_pb2.PermutationImportanceResult, _Mapping]] = ..., average_loss: _Optional[_Union[_average_loss_pb2.AverageLossResult, _Mapping]] = ..., feature_vectors: _Optional[_Union[_feature_vectors_pb2.FeatureVectorsResult, _Mapping]] = ..., firm: _Optional[_Union[_firm_pb2.FirmResult, _Mapping]] = ..., swarm: _Optional[_Union[_swarm_pb2.SwarmResult, _Mapping]] = ..., attributions: _Optional[_Union[_attributions_pb2.AttributionsResult, _Mapping]] = ..., accumulated_local_effects: _Optional[_Union[_accumulated_local_effects_pb2.AccumulatedLocalEffectsResult, _Mapping]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ..., options: _Optional[_Union[MethodOptions, _Mapping]] = ..., rows: _Optional[_Union[RowsUsed, _Mapping]] = ..., class_pairings: _Optional[_Iterable[_Union[ClassPairing, _Mapping]]] = ..., conclusions: _Optional[_Iterable[_Union[Conclusion, _Mapping]]] = ..., replicates: _Optional[_Union[_explanation_comparison_pb2.StatisticReplicates, _Mapping]] = ...) -> None: ...
 
 class Conclusion(_message.Message):
     __slots__ = ("kind", "features", "output_name", "group", "rank", "rank_lower", "rank_upper", "sign", "replicate_share", "is_stable")
@@ -235,7 +252,7 @@ class RowsUsed(_message.Message):
     def __init__(self, drawn_row_count: _Optional[int] = ..., used_row_count: _Optional[int] = ..., weight: _Optional[float] = ..., seed: _Optional[int] = ..., cluster_count: _Optional[int] = ...) -> None: ...
 
 class Receipt(_message.Message):
-    __slots__ = ("model_digest", "table_digest", "seed", "row_count", "predicted_row_count", "cache_hit_count", "cache_miss_count", "engine", "engine_reason", "server_version", "library_versions", "elapsed", "prediction", "overview_methods", "model_name", "size_dependent_operators", "sources", "remote_model", "scale", "prediction_comparison", "cluster_column")
+    __slots__ = ("model_digest", "table_digest", "seed", "row_count", "predicted_row_count", "cache_hit_count", "cache_miss_count", "engine", "engine_reason", "server_version", "library_versions", "elapsed", "prediction", "overview_methods", "model_name", "size_dependent_operators", "sources", "remote_model", "scale", "prediction_comparison", "cluster_column", "requested_row_count")
     class LibraryVersionsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -264,6 +281,7 @@ class Receipt(_message.Message):
     SCALE_FIELD_NUMBER: _ClassVar[int]
     PREDICTION_COMPARISON_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_COLUMN_FIELD_NUMBER: _ClassVar[int]
+    REQUESTED_ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
     model_digest: str
     table_digest: str
     seed: int
@@ -285,7 +303,8 @@ class Receipt(_message.Message):
     scale: _model_pb2.ModelDescription.Scale
     prediction_comparison: _prediction_comparison_pb2.PredictionComparison
     cluster_column: str
-    def __init__(self, model_digest: _Optional[str] = ..., table_digest: _Optional[str] = ..., seed: _Optional[int] = ..., row_count: _Optional[int] = ..., predicted_row_count: _Optional[float] = ..., cache_hit_count: _Optional[int] = ..., cache_miss_count: _Optional[int] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., engine_reason: _Optional[str] = ..., server_version: _Optional[str] = ..., library_versions: _Optional[_Mapping[str, str]] = ..., elapsed: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., prediction: _Optional[_Iterable[str]] = ..., overview_methods: _Optional[_Iterable[_Union[OverviewMethod, _Mapping]]] = ..., model_name: _Optional[str] = ..., size_dependent_operators: _Optional[_Iterable[str]] = ..., sources: _Optional[_Iterable[_Union[Source, _Mapping]]] = ..., remote_model: _Optional[_Union[RemoteModelReceipt, _Mapping]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., prediction_comparison: _Optional[_Union[_prediction_comparison_pb2.PredictionComparison, _Mapping]] = ..., cluster_column: _Optional[str] = ...) -> None: ...
+    requested_row_count: int
+    def __init__(self, model_digest: _Optional[str] = ..., table_digest: _Optional[str] = ..., seed: _Optional[int] = ..., row_count: _Optional[int] = ..., predicted_row_count: _Optional[float] = ..., cache_hit_count: _Optional[int] = ..., cache_miss_count: _Optional[int] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., engine_reason: _Optional[str] = ..., server_version: _Optional[str] = ..., library_versions: _Optional[_Mapping[str, str]] = ..., elapsed: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., prediction: _Optional[_Iterable[str]] = ..., overview_methods: _Optional[_Iterable[_Union[OverviewMethod, _Mapping]]] = ..., model_name: _Optional[str] = ..., size_dependent_operators: _Optional[_Iterable[str]] = ..., sources: _Optional[_Iterable[_Union[Source, _Mapping]]] = ..., remote_model: _Optional[_Union[RemoteModelReceipt, _Mapping]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., prediction_comparison: _Optional[_Union[_prediction_comparison_pb2.PredictionComparison, _Mapping]] = ..., cluster_column: _Optional[str] = ..., requested_row_count: _Optional[int] = ...) -> None: ...
 
 class RemoteModelReceipt(_message.Message):
     __slots__ = ("uri", "protocol", "name", "version", "identity", "probe_digest", "platform")

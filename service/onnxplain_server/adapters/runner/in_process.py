@@ -18,7 +18,7 @@ from onnxplain_server.adapters.runner.loaded_models import LoadedModels
 from onnxplain_server.adapters.runner.on_workers.opening import open_calls
 from onnxplain_server.adapters.runner.on_workers.worker_calls import PredictionWorkers
 from onnxplain_server.adapters.runner.publisher import publisher, refuse_parts
-from onnxplain_server.adapters.runner.receipt import add_read_bytes, work_of
+from onnxplain_server.adapters.runner.receipt import work_of
 from onnxplain_server.adapters.runner.remote.named_remote import NamedRemote, remote_model
 from onnxplain_server.adapters.runner.remote.opened import OpenedRemote, no_remote_models
 from onnxplain_server.adapters.runner.request_parts import (
@@ -28,6 +28,7 @@ from onnxplain_server.adapters.runner.request_parts import (
     refuse_inconsistent,
     request_key,
 )
+from onnxplain_server.adapters.runner.response import response_of
 from onnxplain_server.adapters.runner.rows.described_tables import DescribedTables
 from onnxplain_server.adapters.runner.rows.predicted_rows import PredictionRequests
 from onnxplain_server.adapters.runner.table_cache import TableCache
@@ -44,9 +45,9 @@ from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.trees.streaming.row_blocks import LargeTable
 from onnxplain_server.wire import answer, plan, question, reply
+from onnxplain_server.wire.comparisons.reference import fill_from_reference
 from onnxplain_server.wire.protobuf_split import detach_table
 from onnxplain_server.wire.result_tables.row_writing import write_rows
-from onnxplain_server.wire.result_tables.table_check import names_table
 
 
 class InProcess:
@@ -122,13 +123,11 @@ class InProcess:
             result = explain(model, bound_table, question, replace(resources, publish=publish))
             asked.finish()
         with span("encode"):
-            response = answer.write(result, rows=not names_table(asked.message.result_uri))
-            asked.write_provenance(response, start, has_predictions=result.has_predictions)
-            if table is not None:
-                add_read_bytes(response.receipt, table.blocks)
-            work = work_of(asked.message, response.receipt)
+            message = asked.message
+            response = response_of(asked, result, start, table)
+            work = work_of(message, response.receipt)
             encoded = reply.encode(response, reply_format, self._reply_bytes, work)
-            write_rows(asked.message.result_uri, host, result, response)
+            write_rows(message.result_uri, host, result, response)
             return encoded
 
     def plan(
@@ -162,6 +161,7 @@ class InProcess:
         with span("decode"):
             envelope, table_file = detach_table(request)
             question.parse(envelope, message)
+            fill_from_reference(message)
             refuse_parts(message, reply_format)
             parsed = question.read(message)
             rows: Table | None = None

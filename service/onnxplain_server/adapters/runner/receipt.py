@@ -32,6 +32,7 @@ def receipt(
         prediction=message.prediction,
         model_name=message.model_name,
         cluster_column=message.cluster_column,
+        requested_row_count=message.row_count if message.HasField("row_count") else None,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from onnxplain_server.methods.accumulated_local_effects.steps import LocalSteps
 from onnxplain_server.methods.resampling import (
     Conclusion,
     Deviations,
+    ReplicatedStatistic,
     Resampling,
     RowUnits,
     bootstrap,
@@ -86,6 +87,14 @@ class LocalDifferences:
         return means
 
 
+class AccumulatedReplicates(NamedTuple):
+    """A curve with what replicates tell of it."""
+
+    curve: AccumulatedLocalEffect
+    conclusions: tuple[Conclusion, ...] = ()
+    kept: tuple[ReplicatedStatistic, ...] = ()
+
+
 def with_intervals(  # noqa: PLR0917 - all that replicates depend on
     differences: Differences,
     curve: AccumulatedLocalEffect,
@@ -94,7 +103,7 @@ def with_intervals(  # noqa: PLR0917 - all that replicates depend on
     resampling: Resampling,
     seed: int,
     output_names: tuple[str, ...],
-) -> tuple[AccumulatedLocalEffect, tuple[Conclusion, ...]]:
+) -> AccumulatedReplicates:
     """Add standard errors, intervals and simultaneous bands, and tell which slopes are stable.
 
     A replicate without any row of a step takes the mean of all rows there.
@@ -120,8 +129,12 @@ def with_intervals(  # noqa: PLR0917 - all that replicates depend on
     band = deviations.band(
         curve.values, resampling.confidence_level, units.effective_count(weights)
     )
-    return replace(curve, band=band), _slopes(
-        differences, curve, weights, replicates, output_names, scale
+    own = curve.features, curve.group, curve.grid, curve.values, replicates
+    count = units.effective_count(weights)
+    return AccumulatedReplicates(
+        replace(curve, band=band),
+        _slopes(differences, curve, weights, replicates, output_names, scale),
+        (ReplicatedStatistic("ACCUMULATED_LOCAL_EFFECT", *own, count),) * resampling.is_kept,
     )
 
 

@@ -18,6 +18,7 @@ from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.grids import sample_values
 from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.methods.accumulated_local_effects.accumulation import (
+    AccumulatedReplicates,
     Differences,
     LocalDifferences,
     with_intervals,
@@ -30,7 +31,6 @@ from onnxplain_server.methods.accumulated_local_effects.result import (
 from onnxplain_server.methods.accumulated_local_effects.steps import LocalSteps, lay_steps
 from onnxplain_server.methods.accumulated_local_effects.surface import SurfaceDifferences
 from onnxplain_server.methods.resampling import (
-    Conclusion,
     Resampling,
     RowUnits,
     few_rows_notes,
@@ -181,23 +181,24 @@ def compute(
     lightest = min(entries[0], key=lambda each: each.units.effective_count(each.background.weights))
     return Result(
         effects.output_names,
-        tuple(curve for curve, _ in found),
+        tuple(each.curve for each in found),
         level,
         sample_values(effects.background.features, varied),
         options.group_column,
         few_rows_notes(options.resampling, lightest.background.weights, lightest.units),
-        tuple(one for _, conclusions in found for one in conclusions),
+        tuple(one for each in found for one in each.conclusions),
+        tuple(one for each in found for one in each.kept),
     )
 
 
 def _accumulated(
     engine: Effects, moves: Moves, resampling: Resampling, seed: int
-) -> tuple[AccumulatedLocalEffect, tuple[Conclusion, ...]]:
+) -> AccumulatedReplicates:
     background, missing = moves.background, np.ones(len(moves.background), np.bool_)
     missing[moves.known] = False
     left_out = background.weight(np.flatnonzero(missing))
     if not moves.steps:
-        return _without_values(engine, moves, left_out), ()
+        return AccumulatedReplicates(_without_values(engine, moves, left_out))
     moved, weights = _differences(engine, moves), moves.weights
     differences: Differences = LocalDifferences(moves.steps[0], moved)
     if len(moves.steps) > 1:
@@ -215,7 +216,7 @@ def _accumulated(
         background.case_weights(differences.point_weights(weights)),
     )
     if not resampling.repeat_count:
-        return curve, ()
+        return AccumulatedReplicates(curve)
     units = moves.units.take(moves.known)
     return with_intervals(differences, curve, weights, units, resampling, seed, engine.output_names)
 

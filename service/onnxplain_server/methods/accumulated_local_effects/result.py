@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.model import Note
-from onnxplain_server.methods.resampling import Band, Conclusion
+from onnxplain_server.methods.resampling import Band, Conclusion, ReplicatedStatistic
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,6 +63,8 @@ class Result:
     notes : tuple of Note
     conclusions : tuple of Conclusion
         Slopes, and whether replicates agree.
+    replicates : tuple of ReplicatedStatistic
+        Where they are kept.
     """
 
     output_names: tuple[str, ...]
@@ -72,3 +74,4 @@ class Result:
     group_column: str = ""
     notes: tuple[Note, ...] = ()
     conclusions: tuple[Conclusion, ...] = ()
+    replicates: tuple[ReplicatedStatistic, ...] = ()

@@ -14,7 +14,7 @@ from onnxplain_server.methods.attributions.compute import (
     cost,
 )
 from onnxplain_server.methods.attributions.options import Options, resolve
-from onnxplain_server.methods.attributions.result import Result
+from onnxplain_server.methods.attributions.result import Result, with_replicates
 
 __all__ = [
     "Options",
@@ -25,4 +25,5 @@ __all__ = [
     "compute_streamed",
     "cost",
     "resolve",
+    "with_replicates",
 ]

@@ -30,6 +30,8 @@ class Options:
         Rows to explain by their values.
     target_standard_error : float
         In the unit of the output.
+    kept_repeat_count : int
+        Replicates of mean sizes that the result keeps; 0 for none.
     """
 
     groups: tuple[tuple[str, ...], ...] = ()
@@ -42,6 +44,7 @@ class Options:
     permutation_count: int = AttributionsOptions.permutation_count.default
     explained_rows: Table | None = None
     target_standard_error: float = AttributionsOptions.target_standard_error.default
+    kept_repeat_count: int = 0
 
     @property
     def game(self) -> Game:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.core.model import Note
+from onnxplain_server.methods.resampling import ReplicatedStatistic, RowUnits, bootstrap
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +41,8 @@ class Result:
     are_drawn : bool
         Whether the rows were drawn, and not named or given.
     notes : tuple of Note
+    replicates : tuple of ReplicatedStatistic
+        Of mean absolute values, where they are kept.
     """
 
     output_names: tuple[str, ...]
@@ -58,6 +61,7 @@ class Result:
     weighted_row_count: int
     are_drawn: bool
     notes: tuple[Note, ...] = ()
+    replicates: tuple[ReplicatedStatistic, ...] = ()
 
     @property
     def are_estimated(self) -> bool:
@@ -81,6 +85,32 @@ class Result:
     def pairs(self) -> list[tuple[int, int]]:
         """Positions in `features` of the pairs of `interactions`."""
         return list(combinations(range(len(self.features)), 2)) if self.interactions.size else []
+
+
+def with_replicates(
+    result: Result, weights: Vector, units: RowUnits, seed: int, repeat_count: int
+) -> Result:
+    """Keep replicates of mean absolute values: other weighted means of the same rows.
+
+    Parameters
+    ----------
+    weights : (n_rows,)
+        Case weights of the rows explained.
+    units : RowUnits
+        Of these rows.
+    """
+    if not weights.any():
+        return result
+    drawn = bootstrap(weights, units, seed, range(repeat_count))
+    shares = drawn / drawn.sum(axis=1, keepdims=True)
+    count = units.effective_count(weights)
+    kept = []
+    for player, features in enumerate(result.features):
+        means = shares @ np.abs(result.values[:, player])
+        numbers = np.concatenate([result.mean_absolute_values[player][None], means])
+        kind = "MEAN_ABSOLUTE_ATTRIBUTION"
+        kept.append(ReplicatedStatistic.of_numbers(kind, features, numbers, count))
+    return replace(result, replicates=tuple(kept))
 
 
 def mean_absolute(values: Cube, weights: Vector) -> tuple[Matrix, Matrix]:

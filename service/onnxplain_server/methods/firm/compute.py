@@ -24,7 +24,7 @@ from onnxplain_server.methods.firm.result import (
     Result,
     ScatterSample,
 )
-from onnxplain_server.methods.firm.scaled import in_units, scaled_moments
+from onnxplain_server.methods.firm.scaled import in_units, scaled_moments, scaled_statistics
 from onnxplain_server.methods.firm.streamed import FirmPass, FirmSums, scores_and_bins
 from onnxplain_server.methods.firm.weighted_scores import ROUNDING, Moments, WeightedScores
 from onnxplain_server.methods.resampling import (
@@ -94,7 +94,8 @@ def compute(  # noqa: PLR0917 - all inputs of the numbers, and the parallel map
     names = rows.output_names
     found = replicate(bounds, raws, scores, rows.units, options, names, seed, run)
     result = _result(features, found.spreads, scores, means, options, rows)
-    return replace(in_units(result, units), conclusions=found.conclusions)
+    kept = found.kept if options.standardize else tuple(scaled_statistics(found.kept, units))
+    return replace(in_units(result, units), conclusions=found.conclusions, replicates=kept)
 
 
 def compute_streamed(  # noqa: PLR0917 - all inputs of the numbers, and a sample to draw

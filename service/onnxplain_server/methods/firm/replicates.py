@@ -15,6 +15,7 @@ from onnxplain_server.methods.firm.result import ImportanceSpread
 from onnxplain_server.methods.firm.weighted_scores import WeightedScores
 from onnxplain_server.methods.resampling import (
     Conclusion,
+    ReplicatedStatistic,
     Resampling,
     RowUnits,
     Sizes,
@@ -40,10 +41,13 @@ class Replicated(NamedTuple):
         One per feature.
     conclusions : tuple of Conclusion
         Ranks of features.
+    kept : tuple of ReplicatedStatistic
+        Of features that have a spread, where replicates are kept.
     """
 
     spreads: list[ImportanceSpread | None]
     conclusions: tuple[Conclusion, ...] = ()
+    kept: tuple[ReplicatedStatistic, ...] = ()
 
 
 def measure_raw(bound: BoundFeature, scores: WeightedScores, options: Options) -> Vector:
@@ -98,7 +102,19 @@ def replicate(  # noqa: PLR0917 - all that replicates depend on, and the paralle
     names = [(bound.expression.text,) for bound in bounds]
     sizes = Sizes(names, np.array(values), np.stack(finished, axis=1), output_names)
     whole = units.effective_count(scores.weights)
-    return Replicated(spreads, tuple(ranks(sizes, resampling.confidence_level, whole)))
+    kept = [
+        _kept(bound, np.concatenate([measured[i : i + 1], raws[:, i]]), counts[i])
+        for i, bound in enumerate(bounds)
+        if resampling.is_kept and counts[i] >= checks.MIN_ROWS_PER_VALUE
+    ]
+    conclusions = tuple(ranks(sizes, resampling.confidence_level, whole))
+    return Replicated(spreads, conclusions, tuple(kept))
+
+
+def _kept(bound: BoundFeature, raws: Matrix, count: float) -> ReplicatedStatistic:
+    """Return raw numbers, (1 + n_replicates, n_outputs), as a kept statistic."""
+    kind = "FIRM_IMPORTANCE" if bound.measure.is_signed else "FIRM_IMPORTANCE_SQUARE"
+    return ReplicatedStatistic.of_numbers(kind, (bound.expression.text,), raws, count)
 
 
 def _spread(

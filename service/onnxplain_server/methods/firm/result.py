@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.core.model import Note
 from onnxplain_server.methods.firm.options import Contrast, Estimator
-from onnxplain_server.methods.resampling import Conclusion
+from onnxplain_server.methods.resampling import Conclusion, ReplicatedStatistic
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,6 +128,8 @@ class Result:
         0 without resampling.
     conclusions : tuple of Conclusion
         Ranks of features, and whether replicates agree.
+    replicates : tuple of ReplicatedStatistic
+        Where they are kept: squares of the measures without a sign.
     """
 
     output_names: tuple[str, ...]
@@ -141,3 +143,4 @@ class Result:
     pair_grids: tuple[PairGrid, ...]
     notes: tuple[Note, ...]
     conclusions: tuple[Conclusion, ...] = ()
+    replicates: tuple[ReplicatedStatistic, ...] = ()

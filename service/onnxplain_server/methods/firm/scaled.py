@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from onnxplain_server.methods.firm.result import (
     ScatterSample,
 )
 from onnxplain_server.methods.firm.weighted_scores import Moments
+from onnxplain_server.methods.resampling import ReplicatedStatistic
 
 
 def scaled_moments(moments: Moments, score_units: Vector) -> Moments:
@@ -38,6 +40,15 @@ def in_units(result: Result, units: Vector) -> Result:
         deviations=result.deviations * units,
         scatter=ScatterSample(result.scatter.values, result.scatter.scores * units),
     )
+
+
+def scaled_statistics(
+    statistics: Iterable[ReplicatedStatistic], units: Vector
+) -> Iterator[ReplicatedStatistic]:
+    """Yield statistics in units of the outputs, (n_outputs,), or in their squares."""
+    for each in statistics:
+        own = units**2 if each.kind == "FIRM_IMPORTANCE_SQUARE" else units
+        yield replace(each, values=each.values * own, replicates=each.replicates * own)
 
 
 def _importance(importance: FirmImportance, units: Vector, own: Vector) -> FirmImportance:

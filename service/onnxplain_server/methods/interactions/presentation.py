@@ -17,6 +17,7 @@ from onnxplain_server.methods.interactions.strength import RatioParts
 from onnxplain_server.methods.interactions.weak_effects import weak_effects_note
 from onnxplain_server.methods.resampling import (
     Conclusion,
+    ReplicatedStatistic,
     Replicates,
     ReplicateSpread,
     Scheme,
@@ -109,7 +110,23 @@ class Presentation:
             self._resampling,
             (*notes, *weak_effects_note(self._chance)),
             tuple(self._conclusions()),
+            tuple(self._kept()) if self._resampling.is_kept else (),
         )
+
+    def _kept(self) -> Iterator[ReplicatedStatistic]:
+        """Yield the statistics, as shares and as mean squares; 0 of terms known to be none."""
+        parts = self._measure.parts
+        count = sum(len(np.atleast_2d(part.numerators)) for part in parts["total", ()])
+        for order, kind in _KINDS.items():
+            for group in ((),) if order == "total" else self._measure.groups(order):
+                squares = shares = np.zeros((count, len(self._output_names)))
+                if measured := parts.get((order, group)):
+                    squares = np.concatenate([np.atleast_2d(part.numerators) for part in measured])
+                    wholes = [np.atleast_2d(part.denominators) for part in measured]
+                    shares = ratio(squares, np.concatenate(wholes))
+                names = tuple(self._names[j] for j in group)
+                for own, numbers in ((kind, shares), (f"{kind}_SQUARE", squares)):
+                    yield ReplicatedStatistic.of_numbers(own, names, numbers, self._row_count)
 
     def _conclusions(self) -> Iterator[Conclusion]:
         """Yield the ranks of features, and the strongest pair, with the replicates that agree."""
@@ -205,6 +222,11 @@ class Presentation:
 
 _ORDERS = ("overall", "pairwise", "threeway", "importance")
 """Orders of statistics, as the result has them."""
+_KINDS = {
+    **{order: f"{order.upper()}_INTERACTION" for order in ("total", *_ORDERS[:3])},
+    "importance": "IMPORTANCE",
+}
+"""Kinds of kept statistics, as shares, by order."""
 _MAX_LISTED = 8
 _ROUNDED = (
     "They are below the possible rounding error of predictions of this size, so they may or may "

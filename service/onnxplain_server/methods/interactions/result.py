@@ -8,7 +8,12 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.core.model import Note
-from onnxplain_server.methods.resampling import Conclusion, ReplicateSpread, Resampling
+from onnxplain_server.methods.resampling import (
+    Conclusion,
+    ReplicatedStatistic,
+    ReplicateSpread,
+    Resampling,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,6 +65,8 @@ class Result:
     notes : tuple of Note
     conclusions : tuple of Conclusion
         Ranks of features by importance, and the strongest pair; empty without bootstrap replicates.
+    replicates : tuple of ReplicatedStatistic
+        Where they are kept.
     """
 
     output_names: tuple[str, ...]
@@ -72,6 +79,7 @@ class Result:
     resampling: Resampling = field(default_factory=Resampling)
     notes: tuple[Note, ...] = ()
     conclusions: tuple[Conclusion, ...] = ()
+    replicates: tuple[ReplicatedStatistic, ...] = ()
 
 
 def ratio(numerators: Array, denominators: Array) -> Array:

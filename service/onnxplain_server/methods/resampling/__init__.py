@@ -1,7 +1,7 @@
 """Resampling: bootstrap and jackknife standard errors and intervals, by reweighting rows.
 
 Reading order: `units` (rows, or clusters of them), `replicates`, `spread`, `bands`,
-`stability`.
+`stability`, `kept`.
 Arrays in, arrays out.
 
 RowUnits are assumed to be independent. Where rows come in clusters (several of one patient,
@@ -9,6 +9,11 @@ neighbours in one street), the true spread is larger than resampling of single r
 """
 
 from onnxplain_server.methods.resampling.bands import Band, Deviations
+from onnxplain_server.methods.resampling.kept import (
+    KEPT_REPEATS,
+    ReplicatedStatistic,
+    kept_repeats,
+)
 from onnxplain_server.methods.resampling.replicates import (
     MIN_ROWS,
     Replicates,
@@ -44,12 +49,14 @@ from onnxplain_server.methods.resampling.units import (
 )
 
 __all__ = [
+    "KEPT_REPEATS",
     "MIN_ROWS",
     "Band",
     "Clusters",
     "Conclusion",
     "Deviations",
     "ReplicateSpread",
+    "ReplicatedStatistic",
     "Replicates",
     "Resampling",
     "RowUnits",
@@ -62,6 +69,7 @@ __all__ = [
     "chance_shares",
     "effective_row_count",
     "few_rows_notes",
+    "kept_repeats",
     "mean_square_interval",
     "ranks",
     "read_clusters",

@@ -35,11 +35,14 @@ class Resampling:
         Number of replicates; 0: no resampling.
     confidence_level : float
         In (0, 1).
+    is_kept : bool
+        Whether results keep the replicates of their statistics.
     """
 
     repeat_count: int = InteractionsOptions.repeat_count.default
     scheme: Scheme = InteractionsOptions.resampling.default
     confidence_level: float = InteractionsOptions.confidence_level.default
+    is_kept: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

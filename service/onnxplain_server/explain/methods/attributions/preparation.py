@@ -48,9 +48,9 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     _check_memory(effects, explained, options, way, path)
     notes = infinite_note(explained.features) if options.explained_rows else ()
     if way is Way.CLOSED_FORM and (streamed := _streamed(task, options, explained, weights)):
-        return replace(streamed, notes=notes)
+        return replace(_keeping(streamed, task, explained, weights), notes=notes)
     is_estimated = way is Way.PERMUTATIONS
-    return Job(
+    job = Job(
         options,
         method.cost(effects, options, way, len(explained)),
         lambda: method.compute(effects, explained, options, way, weights, sample.seed),
@@ -59,6 +59,20 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         are_rows_asked=bool(options.background_row_indices),
         repetition_count=len(explained) * options.permutation_count if is_estimated else None,
     )
+    return _keeping(job, task, explained, weights)
+
+
+def _keeping(job: Job[Result], task: Task, explained: Background, weights: Vector) -> Job[Result]:
+    """Let the result keep replicates of its mean sizes, where the options ask for them."""
+    options, sample = job.options, task.sample
+    if not isinstance(options, Options) or not options.kept_repeat_count:
+        return job
+    units, count = sample.units(explained.source), options.kept_repeat_count
+
+    def run() -> Result:
+        return method.with_replicates(job.run(), weights, units, sample.seed, count)
+
+    return replace(job, run=run)
 
 
 def _check_memory(

@@ -1,0 +1,132 @@
+"""Matching of two answers: outputs by name, statistics by what they are about, curves by points."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.methods.resampling import ReplicatedStatistic
+
+Identity = tuple[str, tuple[str, ...], str]
+"""Kind, features in alphabetical order, and group."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPair:
+    """Output that both sides have: its name, and its place in the reference and in the answer."""
+
+    name: str
+    reference: int
+    answer: int
+
+
+def identity(statistic: ReplicatedStatistic) -> Identity:
+    """Return what a statistic is about."""
+    return statistic.kind, tuple(sorted(statistic.features)), statistic.group
+
+
+def pair_outputs(
+    reference: Sequence[str], answer: Sequence[str], *, are_classes: bool
+) -> list[OutputPair]:
+    """Pair outputs by name; the only ones of both sides also where names differ, unless classes."""
+    if len(reference) == len(answer) == 1 and not are_classes:
+        return [OutputPair(answer[0], 0, 0)]
+    return [
+        OutputPair(name, reference.index(name), k)
+        for k, name in enumerate(answer)
+        if name in reference
+    ]
+
+
+def take_outputs(statistic: ReplicatedStatistic, outputs: Sequence[int]) -> ReplicatedStatistic:
+    """Keep some outputs of a statistic."""
+    columns = list(outputs)
+    values, replicates = statistic.values[:, columns], statistic.replicates[:, :, columns]
+    return replace(statistic, values=values, replicates=replicates)
+
+
+def at_common_points(
+    reference: ReplicatedStatistic, answer: ReplicatedStatistic
+) -> tuple[ReplicatedStatistic, ReplicatedStatistic] | None:
+    """Return both curves at the points of the reference that the answer's reaches.
+
+    A curve over numbers lies on the lines between its points; one that is stepped keeps the value
+    of the last point. None where there is no such point, and of surfaces on different points.
+    """
+    if reference.features != answer.features:
+        return None
+    if _are_equal(reference.grid, answer.grid):
+        return reference, answer
+    if len(reference.grid) != 1:
+        return None
+    places, shares = _places(reference.grid[0], answer.grid[0], is_stepped=answer.is_stepped)
+    if not len(places):
+        return None
+    grid = (reference.grid[0][places],)
+    own = replace(
+        reference,
+        grid=grid,
+        values=reference.values[places],
+        replicates=reference.replicates[:, places],
+    )
+    moved = np.einsum("pq,rqk->rpk", shares, answer.replicates)
+    return own, replace(answer, grid=grid, values=shares @ answer.values, replicates=moved)
+
+
+def _are_equal(first: tuple[Array, ...], second: tuple[Array, ...]) -> bool:
+    return all(
+        a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype != object)
+        for a, b in zip(first, second, strict=True)
+    )
+
+
+def _places(points: Array, own: Array, *, is_stepped: bool) -> tuple[Array, Matrix]:
+    """Return which points a curve reaches, and the shares of its own points in each.
+
+    Parameters
+    ----------
+    points : (n_points,)
+    own : (n_own,)
+
+    Returns
+    -------
+    (n_reached,), (n_reached, n_own)
+    """
+    if np.dtype(object) in {points.dtype, own.dtype}:
+        known = own.tolist() if own.dtype == points.dtype else []
+        at = {value: i for i, value in enumerate(known)}
+        found = [(i, at[value]) for i, value in enumerate(points.tolist()) if value in at]
+        places = np.array([i for i, _ in found], np.intp)
+        return places, np.eye(len(own))[[j for _, j in found]]
+    order = np.argsort(own, kind="stable")  # NaN last
+    order = order[~np.isnan(own[order])]
+    rows = [_shares(float(x), own, order, is_stepped=is_stepped) for x in points]
+    places = np.array([i for i, row in enumerate(rows) if row is not None], np.intp)
+    kept = [row for row in rows if row is not None]
+    return places, np.array(kept).reshape(-1, len(own))
+
+
+def _shares(x: float, own: Array, order: Array, *, is_stepped: bool) -> Vector | None:
+    """Return the shares of own points in the value at x: (n_own,); None where it is not reached."""
+    shares = np.zeros(len(own))
+    if np.isnan(x):
+        missing = np.flatnonzero(np.isnan(own))
+        shares[missing[:1]] = 1.0
+        return shares if len(missing) else None
+    ascending = own[order]
+    after = int(np.searchsorted(ascending, x))
+    if after < len(ascending) and ascending[after] == x:
+        shares[order[after]] = 1.0
+        return shares
+    if after == 0 or (after == len(ascending) and not is_stepped):
+        return None
+    if is_stepped:
+        shares[order[after - 1]] = 1.0
+        return shares
+    low, high = ascending[after - 1], ascending[after]
+    share = (x - low) / (high - low)
+    shares[order[after - 1]], shares[order[after]] = 1 - share, share
+    return shares

@@ -1,0 +1,133 @@
+"""Comparison of two answers as messages: their replicates in, what has changed out."""
+
+from __future__ import annotations
+
+from onnxplain.v1 import explanation_comparison_pb2 as comparison_pb2
+from onnxplain.v1 import explanation_service_pb2 as service_pb2
+
+from onnxplain_server.changes.comparison import (
+    ChangeOptions,
+    Changes,
+    CurveDifference,
+    OutputRankings,
+    UnmatchedStatistic,
+    compare,
+)
+from onnxplain_server.core.contract_limits import ComparisonOptions
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.methods.option_checks import check_limits
+from onnxplain_server.wire import message_fields
+from onnxplain_server.wire.comparisons.pairing import pair_explanations, pairing
+from onnxplain_server.wire.comparisons.replicates import read_replicates
+from onnxplain_server.wire.message_fields import Values, WriteExceptions
+from onnxplain_server.wire.table import to_columns
+
+_PATH = "reference.answer"
+
+
+def compare_answers(
+    reference: service_pb2.Reference, answer: service_pb2.ExplainResponse
+) -> comparison_pb2.ExplanationComparison:
+    """Compare an answer, which has replicates, with a reference.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION where answers do not fit each other.
+    """
+    options = read_options(reference)
+    kept = reference.answer
+    check_has_replicates(kept)
+    paired = pairing(kept, answer)
+    pairs = [
+        (
+            after,
+            read_replicates(kept.explanations[before], f"{_PATH}.explanations[{before}]"),
+            read_replicates(answer.explanations[after], f"explanations[{after}]"),
+        )
+        for before, after in pair_explanations(kept, answer)
+    ]
+    are_classes = kept.model.has_class_scores or answer.model.has_class_scores
+    changes = compare(pairs, options, is_paired=paired.is_paired, are_classes=are_classes)
+    written = _write(changes)
+    written.is_paired, written.pairing_reason = paired
+    written.reference_model_digest = kept.receipt.model_digest
+    written.reference_table_digest = kept.receipt.table_digest
+    written.reference_model_name = kept.receipt.model_name
+    written.options.CopyFrom(
+        message_fields.write(
+            comparison_pb2.ComparisonOptions, options, message_fields.NO_EXCEPTIONS
+        )
+    )
+    return written
+
+
+def add_comparison(
+    response: service_pb2.ExplainResponse, request: service_pb2.ExplainRequest
+) -> None:
+    """Compare a complete answer with the reference of its request, if it has one."""
+    if not request.HasField("reference"):
+        return
+    response.comparison.CopyFrom(compare_answers(request.reference, response))
+    if not request.replicates:
+        for explanation in response.explanations:
+            explanation.ClearField("replicates")
+
+
+def read_options(reference: service_pb2.Reference) -> ChangeOptions:
+    """Read how a reference is compared with."""
+    path = "reference.options"
+    options = message_fields.read(reference.options, ChangeOptions, path)
+    check_limits(ComparisonOptions, options, path)
+    return options
+
+
+def check_has_replicates(answer: service_pb2.ExplainResponse) -> None:
+    """Refuse a reference that nothing can be compared with."""
+    if not any(each.HasField("replicates") for each in answer.explanations):
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "the reference has no replicates, so nothing tells the chance of a difference; make it "
+            "with replicates",
+            _PATH,
+        )
+
+
+def _write(changes: Changes) -> comparison_pb2.ExplanationComparison:
+    """Write what the arithmetic has found."""
+    kinds = {
+        "differences": comparison_pb2.StatisticDifference,
+        "curves": comparison_pb2.CurveDifference,
+        "rankings": comparison_pb2.RankingComparison,
+        "unmatched": comparison_pb2.UnmatchedStatistic,
+    }
+    written = comparison_pb2.ExplanationComparison(tested_count=changes.tested_count)
+    for name, kind in kinds.items():
+        getattr(written, name).extend(
+            message_fields.write(kind, each, _EXCEPTIONS) for each in getattr(changes, name)
+        )
+    return written
+
+
+def _curve(curve: CurveDifference) -> Values:
+    return {"grid": to_columns(curve.subject.features, curve.grid)}
+
+
+def _rankings(rankings: OutputRankings) -> Values:
+    ranking = rankings.ranking
+    return {
+        name if end == "value" else f"{name}_{end}": getattr(getattr(ranking, name), end)
+        for name in ("rank_correlation", "ndcg")
+        for end in ("value", "lower", "upper")
+    }
+
+
+def _unmatched(statistic: UnmatchedStatistic) -> Values:
+    return {"kind": statistic.kind or None}
+
+
+_EXCEPTIONS: WriteExceptions = {
+    "CurveDifference": _curve,
+    "RankingComparison": _rankings,
+    "UnmatchedStatistic": _unmatched,
+}

@@ -1,0 +1,68 @@
+"""Rankings: beside scipy and scikit-learn, and features that enter the first places."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from onnxplain_server.changes.rankings import compare_rankings, kendall_tau, ndcg
+from scipy import stats
+from sklearn.metrics import ndcg_score
+
+FEATURES = [("a",), ("b",), ("c",), ("d",)]
+sizes = st.lists(st.integers(0, 6), min_size=4, max_size=4).map(lambda n: np.array(n, float))
+
+
+@given(sizes, sizes)
+def test_the_rank_correlation_agrees_with_scipy(before, after) -> None:
+    expected = stats.kendalltau(before, after).statistic
+
+    assert kendall_tau(before, after) == pytest.approx(expected, nan_ok=True)
+
+
+@given(st.permutations([1.0, 2.0, 5.0, 9.0]), st.permutations([1.0, 2.0, 3.0, 4.0]))
+def test_ndcg_agrees_with_scikit_learn(before, after) -> None:
+    expected = ndcg_score([before], [after])
+
+    assert ndcg(np.array(before), np.array(after)) == pytest.approx(expected)
+
+
+def test_rankings_of_no_importance_are_not_compared() -> None:
+    assert np.isnan(ndcg(np.zeros(3), np.arange(3.0)))
+    assert np.isnan(kendall_tau(np.zeros(3), np.arange(3.0)))
+
+
+def replicated(values, noise, seed=0):
+    random = np.random.default_rng(seed)
+    return np.abs(np.vstack([values, values + noise * random.normal(size=(200, len(values)))]))
+
+
+def test_a_feature_that_surely_enters_the_first_places_is_told_with_all_replicates() -> None:
+    before = replicated([9.0, 7.0, 2.0, 1.0], 0.1)
+    after = replicated([9.0, 1.0, 2.0, 7.0], 0.1, seed=1)
+    found = compare_rankings(FEATURES, before, after, 2, 0.9)
+
+    told = [(c.features, c.reference_rank, c.rank) for c in found.leading_changes]
+    assert told == [(("b",), 2, 4), (("d",), 4, 2)]
+    assert [c.replicate_share for c in found.leading_changes] == [1.0, 1.0]
+    assert found.same_leading_share == 0
+
+
+def test_a_place_that_chance_gives_is_not_sure() -> None:
+    before = replicated([9.0, 5.0, 4.98, 1.0], 1.0)
+    after = replicated([9.0, 4.98, 5.0, 1.0], 1.0, seed=1)
+    found = compare_rankings(FEATURES, before, after, 2, 0.9)
+
+    assert [c.features for c in found.leading_changes] == [("b",), ("c",)]
+    assert all(c.replicate_share < 0.9 for c in found.leading_changes)
+    assert found.rank_correlation.lower < found.rank_correlation.value
+    assert found.rank_correlation.upper == 1
+
+
+def test_features_of_no_importance_are_never_leading() -> None:
+    before = replicated([9.0, 0.0, 0.0, 0.0], 0.0)
+    after = replicated([9.0, 7.0, 0.0, 0.0], 0.0)
+    (entered,) = compare_rankings(FEATURES, before, after, 3, 0.9).leading_changes
+
+    assert (entered.features, entered.reference_rank, entered.rank) == (("b",), 2, 2)
