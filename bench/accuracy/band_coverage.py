@@ -24,7 +24,7 @@ from onnxplain_server.methods import partial_dependence as pd
 from onnxplain_server.methods.firm.result import FirmImportance
 from onnxplain_server.methods.resampling import Band, Resampling, RowUnits
 from onnxplain_server.methods.sampled import curve_bands
-from onnxplain_server.methods.sampled.curve_bands import ResampledRows
+from onnxplain_server.methods.sampled.replicated_curves import ResampledRows
 
 from bench.accuracy.coverage_problems import FEATURES, FUNCTIONS, HELD_OUT, effects, even, run
 from tools import figures

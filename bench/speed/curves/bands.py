@@ -29,7 +29,7 @@ from onnxplain_server.effects.grids import cross
 from onnxplain_server.methods import partial_dependence as pd
 from onnxplain_server.methods.resampling import Resampling, RowUnits
 from onnxplain_server.methods.sampled import curve_bands
-from onnxplain_server.methods.sampled.curve_bands import ResampledRows
+from onnxplain_server.methods.sampled.replicated_curves import ResampledRows
 
 from bench.shared import engines
 from tools import figures

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -17,19 +17,27 @@ from onnxplain_server.changes.differences import (
     intervals,
     p_values,
 )
+from onnxplain_server.changes.found import (
+    Changes,
+    ChangeTest,
+    ComparedSubject,
+    CurveDifference,
+    OutputRankings,
+    StatisticDifference,
+)
 from onnxplain_server.changes.matching import (
+    KeptStatistics,
     OutputPair,
     at_common_points,
-    identity,
-    pair_outputs,
-    take_outputs,
+    match,
+    not_matched,
 )
-from onnxplain_server.changes.rankings import ComparedRanking, compare_rankings
-from onnxplain_server.core.arrays import Array, Flags, Matrix, Vector
+from onnxplain_server.changes.rankings import compare_rankings
+from onnxplain_server.core.arrays import Array, Flags, Matrix
 from onnxplain_server.core.contract_limits import ComparisonOptions
 from onnxplain_server.methods.resampling import ReplicatedStatistic
 
-_MEAN_SQUARES = frozenset({
+MEAN_SQUARES = frozenset({
     *(f"{name}_INTERACTION" for name in ("TOTAL", "OVERALL", "PAIRWISE", "THREEWAY")),
     *(f"{name}_INTERACTION_SQUARE" for name in ("TOTAL", "OVERALL", "PAIRWISE", "THREEWAY")),
     *("IMPORTANCE", "IMPORTANCE_SQUARE"),
@@ -37,7 +45,7 @@ _MEAN_SQUARES = frozenset({
 """Kinds that are too large on average, as they average squares over the rows."""
 
 _SIZES: Mapping[str, tuple[str, Callable[[Array], Array]]] = MappingProxyType({
-    "IMPORTANCE_SQUARE": ("IMPORTANCE", np.sqrt),
+    "IMPORTANCE_SQUARE": ("IMPORTANCE", lambda values: np.sqrt(np.maximum(values, 0))),
     "FIRM_IMPORTANCE": ("FIRM_IMPORTANCE", np.abs),
     "FIRM_IMPORTANCE_SQUARE": ("FIRM_IMPORTANCE", lambda values: np.sqrt(np.maximum(values, 0))),
     "MEAN_ABSOLUTE_ATTRIBUTION": ("MEAN_ABSOLUTE_ATTRIBUTION", np.abs),
@@ -52,106 +60,6 @@ class ChangeOptions:
     confidence_level: float = ComparisonOptions.confidence_level.default
     correction: Correction = ComparisonOptions.correction.default
     leading_count: int = ComparisonOptions.leading_count.default
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KeptStatistics:
-    """Statistics of one explanation, with names of the outputs of each."""
-
-    output_names: tuple[str, ...]
-    statistics: tuple[ReplicatedStatistic, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ComparedSubject:
-    """What a difference is about; see `StatisticDifference` in the contract."""
-
-    explanation_index: int
-    kind: str
-    features: tuple[str, ...]
-    group: str
-    output_name: str
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeTest:
-    """Test of a difference: NaN where its chance is not known."""
-
-    p_value: float
-    adjusted_p_value: float = float("nan")
-    verdict: str = "NOT_TESTED"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class StatisticDifference:
-    """Difference of one number; see `StatisticDifference` in the contract."""
-
-    subject: ComparedSubject
-    reference_value: float
-    value: float
-    difference: float
-    standard_error: float
-    bias: float
-    lower: float
-    upper: float
-    test: ChangeTest
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CurveDifference:
-    """Difference of one curve; see `CurveDifference` in the contract.
-
-    Attributes
-    ----------
-    grid : tuple of (n_points,) arrays, one per feature
-    reference_values, values, differences : (n_points,)
-    standard_errors, lower, upper, simultaneous_lower, simultaneous_upper : (n_points,)
-    """
-
-    subject: ComparedSubject
-    grid: tuple[Array, ...]
-    reference_values: Vector
-    values: Vector
-    differences: Vector
-    standard_errors: Vector
-    lower: Vector
-    upper: Vector
-    simultaneous_lower: Vector
-    simultaneous_upper: Vector
-    test: ChangeTest
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class OutputRankings:
-    """Rankings of one output; see `RankingComparison` in the contract."""
-
-    explanation_index: int
-    kind: str
-    output_name: str
-    feature_count: int
-    ranking: ComparedRanking
-
-
-@dataclass(frozen=True, slots=True)
-class UnmatchedStatistic:
-    """Statistic that is not compared; see the contract. `kind` is empty for a whole output."""
-
-    kind: str
-    features: tuple[str, ...]
-    group: str
-    output_name: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Changes:
-    """What two answers differ in; see `ExplanationComparison` in the contract."""
-
-    tested_count: int = 0
-    differences: tuple[StatisticDifference, ...] = ()
-    curves: tuple[CurveDifference, ...] = ()
-    rankings: tuple[OutputRankings, ...] = ()
-    unmatched: tuple[UnmatchedStatistic, ...] = field(default=())
 
 
 def compare(
@@ -223,10 +131,8 @@ class _ExplanationPair:
     are_classes: bool
 
     def compare(self) -> Changes:
-        names = self.reference.output_names, self.answer.output_names
-        outputs = pair_outputs(*names, are_classes=self.are_classes)
-        matched, unmatched = self._matched(outputs)
-        unmatched = [*self._unpaired(outputs), *unmatched]
+        found = match(self.reference, self.answer, are_classes=self.are_classes)
+        outputs, matched, unmatched = found.outputs, found.pairs, list(found.unmatched)
         numbers: list[StatisticDifference] = []
         curves: list[CurveDifference] = []
         for before, after in matched:
@@ -234,43 +140,11 @@ class _ExplanationPair:
                 numbers += self._numbers(before, after, outputs)
             elif (common := at_common_points(before, after)) is None:
                 reason = "both sides have no points in common"
-                unmatched.append(_unmatched(after, reason))
+                unmatched.append(not_matched(after, reason))
             else:
                 curves += self._curves(*common, outputs)
         rankings = self._rankings(matched, outputs)
         return Changes(0, tuple(numbers), tuple(curves), tuple(rankings), tuple(unmatched))
-
-    def _matched(
-        self, outputs: Sequence[OutputPair]
-    ) -> tuple[list[tuple[ReplicatedStatistic, ReplicatedStatistic]], list[UnmatchedStatistic]]:
-        """Pair statistics, with the outputs that both sides have in the same order."""
-        before, after = (
-            {identity(each): each for each in side.statistics}
-            for side in (self.reference, self.answer)
-        )
-        unmatched = [
-            _unmatched(each, f"the {other} does not have it")
-            for own, theirs, other in ((after, before, "reference"), (before, after, "answer"))
-            for key, each in own.items()
-            if key not in theirs
-        ]
-        places = [[o.reference for o in outputs], [o.answer for o in outputs]]
-        pairs = [
-            (take_outputs(before[key], places[0]), take_outputs(each, places[1]))
-            for key, each in after.items()
-            if key in before and outputs
-        ]
-        return pairs, unmatched
-
-    def _unpaired(self, outputs: Sequence[OutputPair]) -> Iterator[UnmatchedStatistic]:
-        """Yield the outputs that one side lacks."""
-        places = {pair.answer for pair in outputs}, {pair.reference for pair in outputs}
-        sides = (self.answer, "reference"), (self.reference, "answer")
-        for own, (side, other) in zip(places, sides, strict=True):
-            for k, name in enumerate(side.output_names):
-                if k not in own:
-                    reason = f"the {other} has no output of this name"
-                    yield UnmatchedStatistic("", (), "", name, reason)
 
     def _difference(
         self, before: ReplicatedStatistic, after: ReplicatedStatistic
@@ -279,7 +153,7 @@ class _ExplanationPair:
             ReplicatedSide(before.values, before.replicates, before.unit_count),
             ReplicatedSide(after.values, after.replicates, after.unit_count),
             is_paired=self.is_paired,
-            is_square=after.kind in _MEAN_SQUARES,
+            is_square=after.kind in MEAN_SQUARES,
         )
 
     def _numbers(
@@ -359,7 +233,7 @@ class _ExplanationPair:
         before, after = before[:count], after[:count]
         if not self.is_paired:
             before = np.concatenate([before[:1], np.roll(before[1:], 1, axis=0)])
-        known: Flags = np.isfinite(before + after).all(axis=1)
+        known: Flags = np.array(np.isfinite(before + after).all(axis=1))
         known[:1] = True
         return before[known], after[known]
 
@@ -369,7 +243,3 @@ def _sizes(statistic: ReplicatedStatistic) -> Matrix:
     _, to_size = _SIZES[statistic.kind]
     sizes: Matrix = to_size(np.concatenate([statistic.values, statistic.replicates[:, 0]]))
     return sizes
-
-
-def _unmatched(statistic: ReplicatedStatistic, reason: str) -> UnmatchedStatistic:
-    return UnmatchedStatistic(statistic.kind, statistic.features, statistic.group, "", reason)

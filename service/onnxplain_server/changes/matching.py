@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,84 @@ class OutputPair:
     name: str
     reference: int
     answer: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptStatistics:
+    """Statistics of one explanation, with names of the outputs of each."""
+
+    output_names: tuple[str, ...]
+    statistics: tuple[ReplicatedStatistic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnmatchedStatistic:
+    """Statistic that is not compared; see the contract. `kind` is empty for a whole output."""
+
+    kind: str
+    features: tuple[str, ...]
+    group: str
+    output_name: str
+    reason: str
+
+
+class MatchedStatistics(NamedTuple):
+    """Statistics that both sides have, at the same outputs, and what one side lacks.
+
+    Attributes
+    ----------
+    outputs : list of OutputPair
+    pairs : list of (ReplicatedStatistic, ReplicatedStatistic)
+        Of the reference and of the answer.
+    unmatched : list of UnmatchedStatistic
+    """
+
+    outputs: list[OutputPair]
+    pairs: list[tuple[ReplicatedStatistic, ReplicatedStatistic]]
+    unmatched: list[UnmatchedStatistic]
+
+
+def match(
+    reference: KeptStatistics, answer: KeptStatistics, *, are_classes: bool
+) -> MatchedStatistics:
+    """Pair the statistics of two explanations."""
+    names = reference.output_names, answer.output_names
+    outputs = pair_outputs(*names, are_classes=are_classes)
+    before, after = (
+        {identity(each): each for each in side.statistics} for side in (reference, answer)
+    )
+    unmatched = [
+        not_matched(each, f"the {other} does not have it")
+        for own, theirs, other in ((after, before, "reference"), (before, after, "answer"))
+        for key, each in own.items()
+        if key not in theirs
+    ]
+    places = [[o.reference for o in outputs], [o.answer for o in outputs]]
+    pairs = [
+        (take_outputs(before[key], places[0]), take_outputs(each, places[1]))
+        for key, each in after.items()
+        if key in before and outputs
+    ]
+    lacking = list(_unpaired(reference, answer, outputs))
+    return MatchedStatistics(outputs, pairs, [*lacking, *unmatched])
+
+
+def _unpaired(
+    reference: KeptStatistics, answer: KeptStatistics, outputs: Sequence[OutputPair]
+) -> Iterator[UnmatchedStatistic]:
+    """Yield the outputs that one side lacks."""
+    places = {pair.answer for pair in outputs}, {pair.reference for pair in outputs}
+    sides = (answer, "reference"), (reference, "answer")
+    for own, (side, other) in zip(places, sides, strict=True):
+        for k, name in enumerate(side.output_names):
+            if k not in own:
+                reason = f"the {other} has no output of this name"
+                yield UnmatchedStatistic("", (), "", name, reason)
+
+
+def not_matched(statistic: ReplicatedStatistic, reason: str) -> UnmatchedStatistic:
+    """Return a statistic as one that is not compared."""
+    return UnmatchedStatistic(statistic.kind, statistic.features, statistic.group, "", reason)
 
 
 def identity(statistic: ReplicatedStatistic) -> Identity:

@@ -23,8 +23,8 @@ from onnxplain_server.methods.groups import Group, grouping_of
 from onnxplain_server.methods.partial_dependence import Options, Result, RowGroup
 from onnxplain_server.methods.sampled import curve_bands
 from onnxplain_server.methods.sampled import partial_dependence as sampled
-from onnxplain_server.methods.sampled.curve_bands import ResampledRows
 from onnxplain_server.methods.sampled.intervals import SampledRows
+from onnxplain_server.methods.sampled.replicated_curves import ResampledRows
 
 _FEWEST_POINTS = 5
 """Points of a curve where they are saved."""

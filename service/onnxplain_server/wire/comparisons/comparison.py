@@ -5,14 +5,9 @@ from __future__ import annotations
 from onnxplain.v1 import explanation_comparison_pb2 as comparison_pb2
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
-from onnxplain_server.changes.comparison import (
-    ChangeOptions,
-    Changes,
-    CurveDifference,
-    OutputRankings,
-    UnmatchedStatistic,
-    compare,
-)
+from onnxplain_server.changes.comparison import ChangeOptions, compare
+from onnxplain_server.changes.found import Changes, CurveDifference, OutputRankings
+from onnxplain_server.changes.matching import UnmatchedStatistic
 from onnxplain_server.core.contract_limits import ComparisonOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.option_checks import check_limits

@@ -1,0 +1,1 @@
+"""Command `compare`: answers, models and tables beside each other, and rules about the change."""

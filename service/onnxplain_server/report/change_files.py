@@ -1,0 +1,68 @@
+"""Files for CI: what has changed as Markdown, and rules as JUnit's XML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from xml.etree import ElementTree as ET
+
+from onnxplain.v1.explanation_comparison_pb2 import ExplanationComparison
+
+from onnxplain_server.changes.gate import GateFinding
+from onnxplain_server.report import changes
+from onnxplain_server.report.changes import TextTable
+from onnxplain_server.report.sentences.changes import changed
+
+
+def markdown(comparison: ExplanationComparison, findings: Sequence[GateFinding]) -> str:
+    """Write the sentences, the rules, and the tables of a comparison."""
+    return "\n".join(_lines(comparison, findings)) + "\n"
+
+
+def _lines(comparison: ExplanationComparison, findings: Sequence[GateFinding]) -> Iterator[str]:
+    yield from ("# What has changed", "", f"{_escaped(comparison.pairing_reason)}", "")
+    yield from (f"- {_escaped(sentence)}" for sentence in changed(comparison))
+    parts = {
+        "Rules": changes.rules(findings),
+        "Numbers": changes.differences(comparison),
+        "Curves": changes.curves(comparison),
+        "Rankings": changes.rankings(comparison),
+        "Not compared": changes.unmatched(comparison),
+    }
+    for title, table in parts.items():
+        if table.rows:
+            yield from ("", f"## {title}", "")
+            yield from _table(table)
+
+
+def _table(table: TextTable) -> Iterator[str]:
+    yield f"| {' | '.join(table.titles)} |"
+    yield "|" + " --- |" * len(table.titles)
+    yield from (f"| {' | '.join(map(_escaped, row))} |" for row in table.rows)
+
+
+def _escaped(text: str) -> str:
+    """Keep names of features from being markup."""
+    for sign in "\\`*_[]<>|#":
+        text = text.replace(sign, f"\\{sign}")
+    return text
+
+
+def junit_xml(findings: Sequence[GateFinding]) -> bytes:
+    """Write the rules as a suite of tests: one that FAILS is a failure, UNDECIDED is an error."""
+    verdicts = [finding.verdict for finding in findings]
+    suite = ET.Element(
+        "testsuite",
+        name="onnxplain compare",
+        tests=str(len(findings)),
+        failures=str(verdicts.count("FAILS")),
+        errors=str(verdicts.count("UNDECIDED")),
+    )
+    for finding in findings:
+        case = ET.SubElement(suite, "testcase", classname="onnxplain", name=finding.rule.name)
+        if finding.verdict != "HOLDS":
+            kind = "failure" if finding.verdict == "FAILS" else "error"
+            told = ET.SubElement(case, kind, message=f"{finding.verdict}: {changes.figures(finding)}")
+            told.text = changes.figures(finding)
+    ET.indent(suite)
+    written: bytes = ET.tostring(suite, encoding="utf-8", xml_declaration=True)
+    return written + b"\n"

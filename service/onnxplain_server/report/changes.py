@@ -1,0 +1,141 @@
+"""Tables of what has changed between two answers, and of rules about it, as rows of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from onnxplain.v1.explanation_comparison_pb2 import (
+    CurveDifference,
+    ExplanationComparison,
+    StatisticDifference,
+)
+
+from onnxplain_server.changes.gate import GateFinding
+from onnxplain_server.plots.elements.labels import clean
+from onnxplain_server.report.sentences.changes import subject, words
+from onnxplain_server.report.sentences.words import feature_names
+
+VERDICTS = {
+    ExplanationComparison.CHANGED: "changed",
+    ExplanationComparison.NOT_SHOWN: "not shown",
+    ExplanationComparison.NOT_TESTED: "not tested",
+}
+
+
+class TextTable(NamedTuple):
+    """A table of text: titles, and rows of as many cells."""
+
+    titles: tuple[str, ...]
+    rows: list[tuple[str, ...]]
+
+
+def differences(comparison: ExplanationComparison) -> TextTable:
+    """Return the numbers that are compared, the surest change first."""
+    ordered = sorted(comparison.differences, key=_by_p_value)
+    titles = "statistic", "before", "after", "change", "interval", "adjusted p", "verdict"
+    return TextTable(titles, [_row(each) for each in ordered])
+
+
+def _by_p_value(each: StatisticDifference | CurveDifference) -> float:
+    value = float(each.adjusted_p_value)
+    return value if value == value else 2.0  # noqa: PLR0124 - NaN last
+
+
+def _row(each: StatisticDifference) -> tuple[str, ...]:
+    return (
+        subject(each),
+        f"{each.reference_value:.4g}",
+        f"{each.value:.4g}",
+        f"{each.difference:+.3g}",
+        f"{each.lower:+.3g} to {each.upper:+.3g}",
+        f"{each.adjusted_p_value:.2g}",
+        VERDICTS[each.verdict],
+    )
+
+
+def curves(comparison: ExplanationComparison) -> TextTable:
+    """Return the curves that are compared, with their largest difference."""
+    ordered = sorted(comparison.curves, key=_by_p_value)
+    titles = "curve", "points", "largest change", "adjusted p", "verdict"
+    return TextTable(titles, [_curve_row(each) for each in ordered])
+
+
+def _curve_row(each: CurveDifference) -> tuple[str, ...]:
+    largest = max(each.differences, key=abs)
+    return (
+        subject(each),
+        f"{len(each.differences):,}",
+        f"{largest:+.3g}",
+        f"{each.adjusted_p_value:.2g}",
+        VERDICTS[each.verdict],
+    )
+
+
+def rankings(comparison: ExplanationComparison) -> TextTable:
+    """Return the rankings that are compared."""
+    titles = "ranking", "features", "rank correlation", "NDCG", "leading ones changed"
+    rows = [
+        (
+            f"{words(each.kind)} for {clean(each.output_name)}",
+            f"{each.feature_count:,}",
+            f"{each.rank_correlation:.2f} ({each.rank_correlation_lower:.2f} to "
+            f"{each.rank_correlation_upper:.2f})",
+            f"{each.ndcg:.3f} ({each.ndcg_lower:.3f} to {each.ndcg_upper:.3f})",
+            ", ".join(
+                f"{feature_names(change.features)}: {change.reference_rank} to {change.rank}"
+                for change in each.leading_changes
+            ),
+        )
+        for each in comparison.rankings
+    ]
+    return TextTable(titles, rows)
+
+
+def unmatched(comparison: ExplanationComparison) -> TextTable:
+    """Return what is not compared, and why."""
+    titles = "not compared", "why"
+    rows = dict.fromkeys(
+        (
+            " of ".join(
+                filter(None, [words(each.kind) if each.kind else "output", _about(each)])
+            ),
+            each.reason,
+        )
+        for each in comparison.unmatched
+    )
+    return TextTable(titles, list(rows))
+
+
+def _about(each: Sequence[str] | object) -> str:
+    features = feature_names(getattr(each, "features", ()))
+    names = (features, getattr(each, "group", ""), getattr(each, "output_name", ""))
+    return " in ".join(clean(name) for name in names if name)
+
+
+def rules(findings: Sequence[GateFinding]) -> TextTable:
+    """Return the rules with their verdicts."""
+    titles = "rule", "verdict", "figures"
+    return TextTable(titles, [(f.rule.name, f.verdict, figures(f)) for f in findings])
+
+
+def figures(finding: GateFinding) -> str:
+    """Tell the figures behind a verdict, of the statistic that is nearest to failing."""
+    return "; ".join(_figures(finding))
+
+
+def _figures(finding: GateFinding) -> Iterator[str]:
+    own = finding.subject
+    if own is not None:
+        about = " of ".join(filter(None, [own.kind.lower().replace("_", " "), _about(own)]))
+        what = "rank " * (finding.rule.condition is None)
+        yield f"{about}: {what}{finding.reference_value:.4g} to {finding.value:.4g}"
+    if finding.reason:
+        yield finding.reason
+    else:
+        level = f"{finding.rule.level:.3g}"
+        yield (
+            f"margin {finding.margin:.3g}, {finding.lower:.3g} to {finding.upper:.3g} at {level}"
+        )
+    if finding.count > 1:
+        yield f"the nearest of {finding.count:,}"

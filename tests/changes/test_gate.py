@@ -1,0 +1,160 @@
+"""The gate: what holds, what fails, and what is not decided; rules that cannot be read."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnxplain_server.changes.comparison import ChangeOptions, compare
+from onnxplain_server.changes.gate import GateFinding, judge
+from onnxplain_server.changes.matching import KeptStatistics
+from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.methods.resampling import ReplicatedStatistic
+from onnxplain_server.wire.comparisons.rules import read_rules
+
+NAMES = ("zip", "age", "sex", "pay")
+
+
+def number(kind, features, value, error, seed) -> ReplicatedStatistic:
+    random = np.random.default_rng(seed)
+    numbers = np.vstack([[[value]], random.normal(value, error, (300, 1))])
+    return ReplicatedStatistic.of_numbers(kind, features, numbers, 1e4)
+
+
+def curve(values, seed) -> ReplicatedStatistic:
+    random = np.random.default_rng(seed)
+    replicates = np.array(values)[None, :, None] + random.normal(0, 0.01, (300, 3, 1))
+    grid = (np.arange(3.0),)
+    own = "PARTIAL_DEPENDENCE", ("age",), "", grid, np.array(values)[:, None], replicates, 1e4
+    return ReplicatedStatistic(*own)
+
+
+def side(importances, loss, error, seed, curve_values=(1.0, 2.0, 3.0)) -> KeptStatistics:
+    squares = [
+        number("IMPORTANCE_SQUARE", (name,), value, error, seed + i)
+        for i, (name, value) in enumerate(zip(NAMES, importances, strict=True))
+    ]
+    others = number("AVERAGE_LOSS", (), loss, error, seed + 9), curve(curve_values, seed + 10)
+    return KeptStatistics(("y",), (*squares, *others))
+
+
+BEFORE = (0.02, 0.5, 0.3, 0.1)
+
+
+def judged(
+    rule: str, after=BEFORE, loss=1.0, error=0.002, curve_values=(1.0, 2.0, 3.0)
+) -> GateFinding:
+    sides = side(BEFORE, 1.0, error, 0), side(after, loss, error, 100, curve_values)
+    how = {"is_paired": True, "are_classes": False}
+    pairs = [(0, *sides)]
+    changes = compare(pairs, ChangeOptions(leading_count=2), **how)
+    (found,) = judge(read_rules(f"[[rule]]\n{rule}".encode()), pairs, changes, **how)
+    return found
+
+
+ZIP = 'statistic = "importance_square"\nfeatures = ["zip"]\nholds = "value <= 0.05"'
+LOSS = 'statistic = "average_loss"\nholds = "change <= 0.01"'
+ALL = 'statistic = "importance_square"\nmax_change = 0.1'
+CURVE = 'statistic = "partial_dependence"\nmax_change = 0.2'
+RATIO = 'statistic = "average_loss"\nholds = "value < 1.1 * reference"'
+LEADING = 'ranking = "importance"\nnew_leading_features = false'
+
+
+@pytest.mark.parametrize(
+    ("rule", "after", "expected"),
+    [
+        pytest.param(ZIP, {}, "HOLDS", id="a value below its bound"),
+        pytest.param(ZIP, {"after": (0.2, 0.5, 0.3, 0.1)}, "FAILS", id="above"),
+        pytest.param(ZIP, {"after": (0.051, 0.5, 0.3, 0.1)}, "UNDECIDED", id="near"),
+        pytest.param(LOSS, {"loss": 0.9}, "HOLDS", id="a loss that falls"),
+        pytest.param(LOSS, {"loss": 1.05}, "FAILS", id="that rises"),
+        pytest.param(LOSS, {"error": 0.05}, "UNDECIDED", id="of which little is known"),
+        pytest.param(ALL, {}, "HOLDS", id="no change at all"),
+        pytest.param(ALL, {"after": (0.02, 0.3, 0.3, 0.1)}, "FAILS", id="one falls too far"),
+        pytest.param(ALL, {"after": (0.02, 0.7, 0.3, 0.1)}, "FAILS", id="one rises too far"),
+        pytest.param(CURVE, {}, "HOLDS", id="a curve"),
+        pytest.param(CURVE, {"curve_values": (1.0, 2.0, 2.5)}, "FAILS", id="a point of a curve"),
+        pytest.param(RATIO, {"loss": 1.05}, "HOLDS", id="a ratio"),
+        pytest.param(RATIO, {"loss": 1.2}, "FAILS", id="a ratio that is too large"),
+        pytest.param(LEADING, {}, "HOLDS", id="the same leading features"),
+        pytest.param(LEADING, {"after": (0.9, 0.5, 0.3, 0.1)}, "FAILS", id="a new one"),
+        pytest.param(LEADING, {"after": (0.02, 0.5, 0.3, 0.301)}, "UNDECIDED", id="perhaps"),
+    ],
+)
+def test_each_rule_has_each_outcome(rule, after, expected) -> None:
+    found = judged(rule, **after)
+
+    assert found.verdict == expected
+    if found.rule.condition:
+        assert found.lower <= found.margin <= found.upper
+        assert (found.lower >= 0) is (expected == "HOLDS")
+        assert (found.upper < 0) is (expected == "FAILS")
+
+
+def test_the_statistic_nearest_to_failing_is_named() -> None:
+    found = judged(ALL, after=(0.02, 0.7, 0.3, 0.1))
+
+    assert found.subject is not None
+    assert found.subject.features == ("age",)
+    assert (found.reference_value, found.value) == (0.5, 0.7)
+    assert found.margin == pytest.approx(-0.1, abs=0.01)
+    assert found.count == 4
+
+
+def test_the_leading_feature_is_named_with_its_ranks() -> None:
+    found = judged(LEADING, after=(0.9, 0.5, 0.3, 0.1))
+
+    assert found.subject is not None
+    assert (found.subject.features, found.reference_value, found.value) == (("zip",), 4, 1)
+
+
+def test_a_rule_about_nothing_is_not_passed_in_silence() -> None:
+    found = judged('statistic = "firm_importance"\nmax_change = 1')
+
+    assert (found.verdict, found.reason) == ("UNDECIDED", "both answers have no such statistic")
+
+
+def test_a_rule_about_many_statistics_is_held_to_one_level() -> None:
+    """Of 200 tables without a change, at most a few fail: each has 6 statistics at 0.1 errors."""
+    fails = 0
+    for seed in range(200):
+        values = np.random.default_rng([seed, 1]).normal(0.5, 0.05, (2, 6))
+        sides = [
+            KeptStatistics(
+                ("y",),
+                tuple(
+                    number("FIRM_IMPORTANCE", (f"x{i}",), value, 0.05, seed + 50 * i + 1000 * k)
+                    for i, value in enumerate(own)
+                ),
+            )
+            for k, own in enumerate(values)
+        ]
+        how = {"is_paired": False, "are_classes": False}
+        rules = read_rules(b'[[rule]]\nstatistic = "firm_importance"\nmax_change = 0\nlevel = 0.9')
+        (found,) = judge(
+            rules, [(0, *sides)], compare([(0, *sides)], ChangeOptions(), **how), **how
+        )
+        fails += found.verdict == "FAILS"
+
+    assert fails <= 30
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rule = 1", "a list of"),
+        ("[[rule]", "no TOML"),
+        ('[[rule]]\nstatistic = "importance"', "a rule has one of"),
+        ('[[rule]]\nstatistic = "weight"\nmax_change = 1', "this rule has a statistic, one of"),
+        ('[[rule]]\nstatistic = "importance"\nmax_change = -1', "0 or more"),
+        ('[[rule]]\nstatistic = "importance"\nmax_change = "1"', "of the type float"),
+        ('[[rule]]\nstatistic = "importance"\nholds = "value"', "one comparison by"),
+        ('[[rule]]\nstatistic = "importance"\nholds = "p < 1"', "there is no 'p'"),
+        ('[[rule]]\nstatistic = "importance"\nmax_change = 1\nlevel = 2', "level"),
+        ('[[rule]]\nstatistic = "importance"\nmax_change = 1\nfeature = "a"', "no 'feature'"),
+        ('[[rule]]\nranking = "importance"\nnew_leading_features = true', "only be false"),
+        ('[[rule]]\nstatistic = "importance"\nnew_leading_features = false', "has a ranking"),
+    ],
+)
+def test_rules_that_say_nothing_are_refused(text, message) -> None:
+    with pytest.raises(ExplainError, match=message):
+        read_rules(text.encode())
