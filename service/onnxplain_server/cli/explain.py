@@ -187,6 +187,13 @@ def explain(
         ),
     ] = None,
     result_uri: files.ResultUri = None,
+    replicates: Annotated[
+        bool | None,
+        typer.Option(
+            "--replicates",
+            help="Keep replicates in the answer, so that `compare` takes it as a reference.",
+        ),
+    ] = None,
     plots: Annotated[
         bool | None, typer.Option(help="Include plots in the answer.  [default: plots]")
     ] = None,

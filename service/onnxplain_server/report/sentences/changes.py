@@ -28,8 +28,9 @@ _MAX_TOLD = 8
 def changed(comparison: ExplanationComparison) -> Iterator[str]:
     """Tell what has changed, the surest change first; one sentence where nothing has."""
     own: list[StatisticDifference | CurveDifference] = [
-        each for each in (*comparison.differences, *comparison.curves) if each.verdict == _CHANGED
+        each for each in comparison.differences if each.verdict == _CHANGED
     ]
+    own += [each for each in comparison.curves if each.verdict == _CHANGED]
     options, count = comparison.options, comparison.tested_count
     how = (
         f"at {options.confidence_level:.3g} confidence, "

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from onnxplain.v1 import explanation_comparison_pb2 as comparison_pb2
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.changes.comparison import ChangeOptions, compare
 from onnxplain_server.changes.found import Changes, CurveDifference, OutputRankings
-from onnxplain_server.changes.matching import UnmatchedStatistic
+from onnxplain_server.changes.gate import GateFinding, GateRule, judge
+from onnxplain_server.changes.matching import KeptStatistics, UnmatchedStatistic
 from onnxplain_server.core.contract_limits import ComparisonOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.option_checks import check_limits
 from onnxplain_server.wire import message_fields
-from onnxplain_server.wire.comparisons.pairing import pair_explanations, pairing
+from onnxplain_server.wire.comparisons.pairing import Pairing, pair_answers, pair_explanations
 from onnxplain_server.wire.comparisons.replicates import read_replicates
 from onnxplain_server.wire.message_fields import Values, WriteExceptions
 from onnxplain_server.wire.table import to_columns
@@ -20,9 +24,52 @@ from onnxplain_server.wire.table import to_columns
 _PATH = "reference.answer"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class ComparedAnswers:
+    """Two answers that fit each other, and what has changed.
+
+    Attributes
+    ----------
+    reference : ExplainResponse
+    options : ChangeOptions
+    pairing : Pairing
+    pairs : list of (int, KeptStatistics, KeptStatistics)
+        See `changes.comparison.compare`.
+    are_classes : bool
+    changes : Changes
+    """
+
+    reference: service_pb2.ExplainResponse
+    options: ChangeOptions
+    pairing: Pairing
+    pairs: list[tuple[int, KeptStatistics, KeptStatistics]]
+    are_classes: bool
+    changes: Changes
+
+    def judge(self, rules: Sequence[GateRule]) -> list[GateFinding]:
+        """Judge rules about the answer."""
+        is_paired, are_classes = self.pairing.is_paired, self.are_classes
+        own = rules, self.pairs, self.changes
+        return list(judge(*own, is_paired=is_paired, are_classes=are_classes))
+
+    def message(self) -> comparison_pb2.ExplanationComparison:
+        """Write what has changed."""
+        written, made = _write(self.changes), self.reference.receipt
+        written.is_paired, written.pairing_reason = self.pairing
+        written.reference_model_digest = made.model_digest
+        written.reference_table_digest = made.table_digest
+        written.reference_model_name = made.model_name
+        written.options.CopyFrom(
+            message_fields.write(
+                comparison_pb2.ComparisonOptions, self.options, message_fields.NO_EXCEPTIONS
+            )
+        )
+        return written
+
+
 def compare_answers(
     reference: service_pb2.Reference, answer: service_pb2.ExplainResponse
-) -> comparison_pb2.ExplanationComparison:
+) -> ComparedAnswers:
     """Compare an answer, which has replicates, with a reference.
 
     Raises
@@ -30,10 +77,9 @@ def compare_answers(
     ExplainError
         INVALID_OPTION where answers do not fit each other.
     """
-    options = read_options(reference)
-    kept = reference.answer
+    options, kept = read_options(reference), reference.answer
     check_has_replicates(kept)
-    paired = pairing(kept, answer)
+    pairing = pair_answers(kept, answer)
     pairs = [
         (
             after,
@@ -43,18 +89,8 @@ def compare_answers(
         for before, after in pair_explanations(kept, answer)
     ]
     are_classes = kept.model.has_class_scores or answer.model.has_class_scores
-    changes = compare(pairs, options, is_paired=paired.is_paired, are_classes=are_classes)
-    written = _write(changes)
-    written.is_paired, written.pairing_reason = paired
-    written.reference_model_digest = kept.receipt.model_digest
-    written.reference_table_digest = kept.receipt.table_digest
-    written.reference_model_name = kept.receipt.model_name
-    written.options.CopyFrom(
-        message_fields.write(
-            comparison_pb2.ComparisonOptions, options, message_fields.NO_EXCEPTIONS
-        )
-    )
-    return written
+    changes = compare(pairs, options, is_paired=pairing.is_paired, are_classes=are_classes)
+    return ComparedAnswers(kept, options, pairing, pairs, are_classes, changes)
 
 
 def add_comparison(
@@ -63,7 +99,7 @@ def add_comparison(
     """Compare a complete answer with the reference of its request, if it has one."""
     if not request.HasField("reference"):
         return
-    response.comparison.CopyFrom(compare_answers(request.reference, response))
+    response.comparison.CopyFrom(compare_answers(request.reference, response).message())
     if not request.replicates:
         for explanation in response.explanations:
             explanation.ClearField("replicates")

@@ -26,7 +26,9 @@ class Pairing(NamedTuple):
     reason: str
 
 
-def pairing(reference: service_pb2.ExplainResponse, answer: service_pb2.ExplainResponse) -> Pairing:
+def pair_answers(
+    reference: service_pb2.ExplainResponse, answer: service_pb2.ExplainResponse
+) -> Pairing:
     """Tell whether both answers have the same rows, resampled in the same way.
 
     Raises

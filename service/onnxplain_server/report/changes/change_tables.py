@@ -8,6 +8,7 @@ from typing import NamedTuple
 from onnxplain.v1.explanation_comparison_pb2 import (
     CurveDifference,
     ExplanationComparison,
+    RankingComparison,
     StatisticDifference,
 )
 
@@ -75,21 +76,22 @@ def _curve_row(each: CurveDifference) -> tuple[str, ...]:
 def rankings(comparison: ExplanationComparison) -> TextTable:
     """Return the rankings that are compared."""
     titles = "ranking", "features", "rank correlation", "NDCG", "leading ones changed"
-    rows = [
-        (
-            f"{words(each.kind)} for {clean(each.output_name)}",
-            f"{each.feature_count:,}",
-            f"{each.rank_correlation:.2f} ({each.rank_correlation_lower:.2f} to "
-            f"{each.rank_correlation_upper:.2f})",
-            f"{each.ndcg:.3f} ({each.ndcg_lower:.3f} to {each.ndcg_upper:.3f})",
-            ", ".join(
-                f"{feature_names(change.features)}: {change.reference_rank} to {change.rank}"
-                for change in each.leading_changes
-            ),
-        )
-        for each in comparison.rankings
-    ]
-    return TextTable(titles, rows)
+    return TextTable(titles, [_ranking(each) for each in comparison.rankings])
+
+
+def _ranking(each: RankingComparison) -> tuple[str, ...]:
+    correlation = each.rank_correlation_lower, each.rank_correlation_upper
+    changes = (
+        f"{feature_names(change.features)}: {change.reference_rank} to {change.rank}"
+        for change in each.leading_changes
+    )
+    return (
+        f"{words(each.kind)} for {clean(each.output_name)}",
+        f"{each.feature_count:,}",
+        f"{each.rank_correlation:.2f} ({correlation[0]:.2f} to {correlation[1]:.2f})",
+        f"{each.ndcg:.3f} ({each.ndcg_lower:.3f} to {each.ndcg_upper:.3f})",
+        ", ".join(changes),
+    )
 
 
 def unmatched(comparison: ExplanationComparison) -> TextTable:
@@ -97,9 +99,7 @@ def unmatched(comparison: ExplanationComparison) -> TextTable:
     titles = "not compared", "why"
     rows = dict.fromkeys(
         (
-            " of ".join(
-                filter(None, [words(each.kind) if each.kind else "output", _about(each)])
-            ),
+            " of ".join(filter(None, [words(each.kind) if each.kind else "output", _about(each)])),
             each.reason,
         )
         for each in comparison.unmatched

@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 from onnxplain.v1.explanation_comparison_pb2 import ExplanationComparison
 
 from onnxplain_server.changes.gate import GateFinding
-from onnxplain_server.report import changes
-from onnxplain_server.report.changes import TextTable
+from onnxplain_server.report.changes import change_tables
+from onnxplain_server.report.changes.change_tables import TextTable
 from onnxplain_server.report.sentences.changes import changed
 
 
@@ -22,11 +22,11 @@ def _lines(comparison: ExplanationComparison, findings: Sequence[GateFinding]) -
     yield from ("# What has changed", "", f"{_escaped(comparison.pairing_reason)}", "")
     yield from (f"- {_escaped(sentence)}" for sentence in changed(comparison))
     parts = {
-        "Rules": changes.rules(findings),
-        "Numbers": changes.differences(comparison),
-        "Curves": changes.curves(comparison),
-        "Rankings": changes.rankings(comparison),
-        "Not compared": changes.unmatched(comparison),
+        "Rules": change_tables.rules(findings),
+        "Numbers": change_tables.differences(comparison),
+        "Curves": change_tables.curves(comparison),
+        "Rankings": change_tables.rankings(comparison),
+        "Not compared": change_tables.unmatched(comparison),
     }
     for title, table in parts.items():
         if table.rows:
@@ -61,8 +61,9 @@ def junit_xml(findings: Sequence[GateFinding]) -> bytes:
         case = ET.SubElement(suite, "testcase", classname="onnxplain", name=finding.rule.name)
         if finding.verdict != "HOLDS":
             kind = "failure" if finding.verdict == "FAILS" else "error"
-            told = ET.SubElement(case, kind, message=f"{finding.verdict}: {changes.figures(finding)}")
-            told.text = changes.figures(finding)
+            figures = change_tables.figures(finding)
+            told = ET.SubElement(case, kind, message=f"{finding.verdict}: {figures}")
+            told.text = figures
     ET.indent(suite)
     written: bytes = ET.tostring(suite, encoding="utf-8", xml_declaration=True)
     return written + b"\n"

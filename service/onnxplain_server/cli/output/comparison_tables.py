@@ -1,0 +1,82 @@
+"""Output of `compare`: tables for a terminal, JSON, and the files for CI."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from onnxplain.v1.explanation_comparison_pb2 import ExplanationComparison
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from onnxplain_server.changes.gate import GateFinding
+from onnxplain_server.cli import files
+from onnxplain_server.cli.output.formats import DescriptionOutput, is_for_terminal
+from onnxplain_server.cli.output.tables import rendered
+from onnxplain_server.report.changes import change_files, change_tables
+from onnxplain_server.report.changes.change_tables import TextTable
+from onnxplain_server.report.sentences.changes import changed
+from onnxplain_server.wire import canonical
+
+_MAX_ROWS = 30
+
+
+def write_comparison(
+    comparison: ExplanationComparison,
+    findings: Sequence[GateFinding],
+    output: DescriptionOutput | None,
+    paths: Mapping[str, Path | None],
+) -> None:
+    """Write a comparison to standard output, and to the files that are asked for.
+
+    Parameters
+    ----------
+    paths : mapping of "junit_xml" and "markdown" to path or None
+    """
+    if paths["junit_xml"]:
+        with files.destination(paths["junit_xml"]) as write:
+            write(change_files.junit_xml(findings))
+    if paths["markdown"]:
+        with files.destination(paths["markdown"]) as write:
+            write(change_files.markdown(comparison, findings).encode())
+    to_terminal = is_for_terminal(None)
+    as_table = output is DescriptionOutput.TABLE or (output is None and to_terminal)
+    text = canonical.encode(comparison, indent=2) + "\n"
+    if as_table:
+        text = rendered(list(_parts(comparison, findings)), to_terminal=to_terminal)
+    with files.destination(None) as write:
+        write(text.encode())
+
+
+def _parts(
+    comparison: ExplanationComparison, findings: Sequence[GateFinding]
+) -> Iterator[RenderableType]:
+    first, *others = changed(comparison)
+    yield Text(first)
+    yield from (Text(f"• {sentence}") for sentence in others)
+    yield Text(comparison.pairing_reason, "dim")
+    yield Text()
+    tables = (
+        change_tables.rules(findings),
+        change_tables.differences(comparison),
+        change_tables.curves(comparison),
+        change_tables.rankings(comparison),
+        change_tables.unmatched(comparison),
+    )
+    for table in tables:
+        yield from _table(table)
+
+
+def _table(text: TextTable) -> Iterator[RenderableType]:
+    if not text.rows:
+        return
+    table = Table(box=box.SIMPLE_HEAD)
+    for title in text.titles:
+        table.add_column(Text(title), overflow="fold")
+    for row in text.rows[:_MAX_ROWS]:
+        table.add_row(*map(Text, row))
+    yield table
+    if len(text.rows) > _MAX_ROWS:
+        yield Text(f"{len(text.rows) - _MAX_ROWS:,} more: see --output json", "dim")
