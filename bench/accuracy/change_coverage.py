@@ -40,7 +40,7 @@ from tools import figures
 
 PAGE = Path(__file__).parents[2] / "docs/studies/changes.md"
 LEVEL, REPEATS, DRAWS = 0.9, 200, 300
-ROW_COUNTS = 150, 400
+ROW_COUNTS = (200,)
 CLARIFY = 0.9
 """NDCG below which SageMaker Clarify's monitor alerts."""
 _BEGIN, _END = "<!-- changes -->", "<!-- end of changes -->"

@@ -31,8 +31,9 @@ def explain_flags() -> set[str]:
 
 def test_every_field_of_the_request_is_a_flag_of_its_name() -> None:
     fields = {field.name for field in ExplainRequest.DESCRIPTOR.fields}
-    # Parts of an answer are for streams; several targets are those of --target-column.
-    assert fields - {"methods", "partial", "target_columns"} < explain_flags()
+    # Parts of an answer are for streams; several targets are those of --target-column; references
+    # are the first argument of `compare`.
+    assert fields - {"methods", "partial", "target_columns", "reference"} < explain_flags()
 
 
 OTHERWISE = {"row_indices": "--rows", "target_columns": "--target-column"}
@@ -41,7 +42,7 @@ OTHERWISE = {"row_indices": "--rows", "target_columns": "--target-column"}
 @pytest.mark.parametrize(
     ("name", "message", "without"),
     [
-        ("explain", ExplainRequest, {"methods", "partial"}),
+        ("explain", ExplainRequest, {"methods", "partial", "reference"}),
         ("predict", PredictRequest, {"output_indices"}),
         ("describe", DescribeTableRequest, set()),
         ("check", CheckModelRequest, {"output_indices"}),

@@ -106,6 +106,7 @@ def difference(
     errors = _errors(before, after, is_paired=is_paired)
     errors[errors <= ROUNDING * magnitude] = 0.0
     biases = around - values if is_square else np.zeros_like(values)
+    biases[np.abs(biases) <= ROUNDING * magnitude] = 0.0
     return ReplicatedDifference(values, drawn - around, errors, biases, unit_count, magnitude)
 
 

@@ -1,0 +1,186 @@
+"""Command `compare`: answers and models side by side, rules with each exit code, files for CI."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from onnxplain.v1 import explanation_service_pb2 as pb
+from onnxplain.v1.explanation_comparison_pb2 import ReplicatedStatistic
+from onnxplain_server.wire import canonical
+from typer.testing import Result
+
+Run = Callable[..., Result]
+
+
+def kept(
+    loss: float, zip_share: float, error: float, table: str = "sha256:1"
+) -> pb.ExplainResponse:
+    """An answer with kept replicates: the average loss, and two importances."""
+    random = np.random.default_rng(0)
+    answer = pb.ExplainResponse(receipt={"table_digest": table})
+    values = {("AVERAGE_LOSS", ""): loss}
+    values |= {("IMPORTANCE_SQUARE", "zip"): zip_share, ("IMPORTANCE_SQUARE", "age"): 0.5}
+    for method in ("average_loss", "interactions"):
+        explanation = answer.explanations.add()
+        getattr(explanation, method).SetInParent()
+        getattr(explanation.options, method).SetInParent()
+        explanation.rows.drawn_row_count = 500
+        explanation.replicates.output_names.append("price")
+        for (kind, feature), value in values.items():
+            if (kind == "AVERAGE_LOSS") is (method == "average_loss"):
+                drawn = value + error * random.normal(size=200)
+                explanation.replicates.statistics.append(
+                    ReplicatedStatistic(
+                        kind=kind,
+                        features=[feature] * bool(feature),
+                        values=[value],
+                        replicates=drawn,
+                        unit_count=500,
+                    )
+                )
+    return answer
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[str, pb.ExplainResponse], Path]:
+    def written(name: str, answer: pb.ExplainResponse) -> Path:
+        path = tmp_path / name
+        path.write_text(canonical.encode(answer), encoding="utf-8")
+        return path
+
+    return written
+
+
+@pytest.fixture
+def before(write) -> Path:
+    return write("before.json", kept(1.0, 0.02, 0.01))
+
+
+RULES = """
+[[rule]]
+name = "the loss stays"
+statistic = "average_loss"
+holds = "change <= 0.05"
+
+[[rule]]
+statistic = "importance_square"
+features = ["zip"]
+holds = "value <= 0.1"
+"""
+
+
+@pytest.mark.parametrize(
+    ("loss", "share", "error", "exit_code", "verdicts"),
+    [
+        (1.0, 0.02, 0.01, 0, ["HOLDS", "HOLDS"]),
+        (1.4, 0.02, 0.01, 1, ["FAILS", "HOLDS"]),
+        (1.04, 0.1, 0.3, 3, ["UNDECIDED", "UNDECIDED"]),
+        (1.4, 0.1, 0.05, 1, ["FAILS", "UNDECIDED"]),
+    ],
+)
+def test_rules_have_exit_codes_and_files_for_ci(
+    run: Run, write, before, tmp_path, loss, share, error, exit_code, verdicts
+) -> None:
+    rules = tmp_path / "rules.toml"
+    rules.write_text(RULES, encoding="utf-8")
+    after = write("after.json", kept(loss, share, error, "sha256:2"))
+    xml, markdown = tmp_path / "rules.xml", tmp_path / "changes.md"
+    files = ("--rules", rules, "--junit-xml", xml, "--markdown", markdown)
+    result = run("compare", before, after, *files, "--output", "table")
+
+    assert (result.exit_code, result.stderr) == (exit_code, "")
+    suite = ET.parse(xml).getroot()  # noqa: S314 - written by the command
+    outcomes = {"failure": "FAILS", "error": "UNDECIDED"}
+    told = [outcomes[case[0].tag] if len(case) else "HOLDS" for case in suite]
+    assert told == verdicts
+    assert suite.attrib["failures"] == str(verdicts.count("FAILS"))
+    assert suite.attrib["errors"] == str(verdicts.count("UNDECIDED"))
+    assert suite[0].attrib["name"] == "the loss stays"
+    page = markdown.read_text(encoding="utf-8")
+    assert all(verdict in page and verdict in result.stdout for verdict in verdicts)
+
+
+def test_answers_are_compared_as_json_in_a_pipe(run: Run, write, before) -> None:
+    after = write("after.json", kept(1.4, 0.02, 0.01))
+    result = run("compare", before, after, "--correction", "NONE", "--confidence-level", "0.9")
+
+    document = json.loads(result.stdout)
+    assert document["isPaired"] is True
+    assert document["options"]["correction"] == "NONE"
+    verdicts = {each["kind"]: each["verdict"] for each in document["differences"]}
+    assert verdicts == {"AVERAGE_LOSS": "CHANGED", "IMPORTANCE_SQUARE": "NOT_SHOWN"}
+
+
+def test_tables_tell_only_what_is_decided(run: Run, write, before) -> None:
+    after = write("after.json", kept(1.4, 0.021, 0.01, "sha256:2"))
+    told = " ".join(run("compare", before, after, "--output", "table").stdout.split())
+
+    assert "1 of 3 numbers and curves has changed" in told
+    assert "Average loss for price rose from 1 to 1.4" in told
+    assert "zip for price rose" not in told
+    assert "independent samples" in told
+
+
+def test_a_model_is_explained_by_the_methods_and_the_seed_of_a_kept_answer(
+    run: Run, parts, write, model, table
+) -> None:
+    own = kept(1.0, 0.02, 0.01)
+    own.receipt.seed = 7
+    own.receipt.requested_row_count = 300
+    own.explanations[1].options.interactions.repeat_count = 30
+    parts.answer = own
+    result = run("compare", write("before.json", own), model, "--table", table)
+
+    assert result.exit_code == 0, result.output
+    names = [method.WhichOneof("method") for method in parts.request.methods]
+    assert names == ["average_loss", "interactions"]
+    assert (parts.request.seed, parts.request.row_count, parts.request.replicates) == (7, 300, True)
+    assert parts.request.methods[1].interactions.repeat_count == 30
+    assert not parts.request.HasField("reference")
+
+
+def test_models_are_explained_by_interactions_and_the_loss(run: Run, parts, model, table) -> None:
+    parts.answer = kept(1.0, 0.02, 0.01)
+    result = run("compare", model, model, "--table", table, "--target-column", "age")
+
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["testedCount"] == 3
+    assert parts.request.target_column == "age"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(("model", "before"), "a kept answer is the reference", id="order"),
+        pytest.param(("before", "model"), "the rows of --table", id="no rows"),
+        pytest.param(
+            ("before", "model", "--table", "table", "--method", "firm"),
+            "the methods are those of the kept answer",
+            id="methods",
+        ),
+        pytest.param(("before", "before", "--junit-xml", "x.xml"), "--rules", id="no rules"),
+    ],
+)
+def test_what_contradicts_itself_is_a_usage_error(
+    run: Run, before, model, table, arguments, message
+) -> None:
+    paths = {"before": before, "model": model, "table": table}
+    result = run("compare", *(paths.get(word, word) for word in arguments))
+
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_an_answer_without_replicates_is_refused(run: Run, write, before) -> None:
+    bare = kept(1.0, 0.02, 0.01)
+    for explanation in bare.explanations:
+        explanation.ClearField("replicates")
+    result = run("compare", write("bare.json", bare), before)
+
+    assert result.exit_code == 1
+    assert "has no replicates" in result.stderr
