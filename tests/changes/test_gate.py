@@ -130,9 +130,8 @@ def test_a_rule_about_many_statistics_is_held_to_one_level() -> None:
         ]
         how = {"is_paired": False, "are_classes": False}
         rules = read_rules(b'[[rule]]\nstatistic = "firm_importance"\nmax_change = 0\nlevel = 0.9')
-        (found,) = judge(
-            rules, [(0, *sides)], compare([(0, *sides)], ChangeOptions(), **how), **how
-        )
+        pairs = [(0, sides[0], sides[1])]
+        (found,) = judge(rules, pairs, compare(pairs, ChangeOptions(), **how), **how)
         fails += found.verdict == "FAILS"
 
     assert fails <= 30

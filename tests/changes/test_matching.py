@@ -20,6 +20,12 @@ def curve(points, values=None, *, is_stepped=False, features=("a",)) -> Replicat
     return ReplicatedStatistic(*own, is_stepped)
 
 
+def common(own, other) -> tuple[ReplicatedStatistic, ReplicatedStatistic]:
+    found = at_common_points(own, other)
+    assert found is not None
+    return found
+
+
 def number(kind, features, value, *, outputs=1) -> ReplicatedStatistic:
     numbers = np.vstack([np.full((1, outputs), value), RANDOM.normal(value, 0.1, (30, outputs))])
     return ReplicatedStatistic.of_numbers(kind, features, numbers, 100.0)
@@ -27,7 +33,7 @@ def number(kind, features, value, *, outputs=1) -> ReplicatedStatistic:
 
 def test_a_curve_over_numbers_lies_on_the_lines_between_its_points() -> None:
     own, other = curve([0.0, 1.0, 2.5, 7.0]), curve([0.5, 2.0, 3.0])
-    before, after = at_common_points(own, other)
+    before, after = common(own, other)
 
     assert before.grid[0].tolist() == [1.0, 2.5]
     assert before.values[:, 0].tolist() == [1.0, 2.0]
@@ -38,15 +44,13 @@ def test_a_curve_over_numbers_lies_on_the_lines_between_its_points() -> None:
 
 
 def test_steps_keep_the_value_of_the_last_point() -> None:
-    _, after = at_common_points(
-        curve([0.0, 1.0, 5.0]), curve([0.5, 2.0], [3.0, 4.0], is_stepped=True)
-    )
+    _, after = common(curve([0.0, 1.0, 5.0]), curve([0.5, 2.0], [3.0, 4.0], is_stepped=True))
 
     assert after.values[:, 0].tolist() == [3.0, 4.0]
 
 
 def test_missing_values_are_a_point() -> None:
-    before, after = at_common_points(
+    before, after = common(
         curve([1.0, np.nan], [2.0, 9.0]), curve([np.nan, 0.0, 2.0], [7.0, 1.0, 3.0])
     )
 
@@ -56,7 +60,7 @@ def test_missing_values_are_a_point() -> None:
 
 def test_texts_are_compared_where_both_have_them() -> None:
     texts = [np.array(names, object) for names in (["x", "y", "z"], ["z", "x", "new"])]
-    before, after = at_common_points(curve((texts[0],)), curve((texts[1],)))
+    before, after = common(curve((texts[0],)), curve((texts[1],)))
 
     assert before.grid[0].tolist() == ["x", "z"]
     assert after.values[:, 0].tolist() == [1.0, 0.0]
@@ -71,7 +75,7 @@ def test_texts_are_compared_where_both_have_them() -> None:
 )
 def test_curves_without_a_common_point_are_told(other) -> None:
     sides = [KeptStatistics(("y",), (each,)) for each in (curve([0.0, 1.0]), other)]
-    found = compare([(0, *sides)], ChangeOptions(), is_paired=True, are_classes=False)
+    found = compare([(0, sides[0], sides[1])], ChangeOptions(), is_paired=True, are_classes=False)
 
     assert not found.curves
     assert [each.reason for each in found.unmatched] == ["both sides have no points in common"]
@@ -129,7 +133,7 @@ def test_pairs_of_features_are_matched_in_any_order() -> None:
         KeptStatistics(("y",), (number("PAIRWISE_INTERACTION", names, 1.0),))
         for names in (("a", "b"), ("b", "a"))
     ]
-    found = compare([(0, *sides)], ChangeOptions(), is_paired=True, are_classes=False)
+    found = compare([(0, sides[0], sides[1])], ChangeOptions(), is_paired=True, are_classes=False)
 
     assert len(found.differences) == 1
     assert not found.unmatched

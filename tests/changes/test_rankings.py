@@ -10,7 +10,7 @@ from onnxplain_server.changes.rankings import compare_rankings, kendall_tau, ndc
 from scipy import stats
 from sklearn.metrics import ndcg_score
 
-FEATURES = [("a",), ("b",), ("c",), ("d",)]
+FEATURES: list[tuple[str, ...]] = [("a",), ("b",), ("c",), ("d",)]
 sizes = st.lists(st.integers(0, 6), min_size=4, max_size=4).map(lambda n: np.array(n, float))
 
 

@@ -47,9 +47,9 @@ def kept(
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[[str, pb.ExplainResponse], Path]:
+def write(tmp_path) -> Callable[[str, pb.ExplainResponse], Path]:
     def written(name: str, answer: pb.ExplainResponse) -> Path:
-        path = tmp_path / name
+        path: Path = tmp_path / name
         path.write_text(canonical.encode(answer), encoding="utf-8")
         return path
 

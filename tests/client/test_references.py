@@ -60,7 +60,8 @@ def rows(seed: int = 0) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def reference(client) -> onnxplain.Explanations:
     asked = {"target_column": "target", "plots": False, "replicates": True}
-    return client.explain(model(0.1), rows(), *METHODS, **asked)
+    answer: onnxplain.Explanations = client.explain(model(0.1), rows(), *METHODS, **asked)
+    return answer
 
 
 def compared(client, reference, own, table=None, **asked) -> Any:
@@ -218,6 +219,28 @@ def test_what_contradicts_the_reference_is_refused(client, reference, asked, fie
 def test_methods_beside_a_reference_are_refused(client, reference) -> None:
     with pytest.raises(onnxplain.ExplainError, match="methods are those of the reference"):
         client.explain(model(0.1), rows(), onnxplain.Firm(), reference=reference)
+
+
+def test_two_models_are_compared_in_one_call(client, reference) -> None:
+    asked = {"target_column": "target", "plots": False}
+    kept = client.compare(reference, model(0.6), rows(), **asked)
+    own = client.compare(model(0.1), model(0.6), rows(), *METHODS, **asked)
+    tables = client.compare(
+        model(0.1), model(0.1), rows(1), *METHODS, reference_table=rows(), **asked
+    )
+
+    assert own.message.comparison == kept.message.comparison
+    assert tables.message.comparison == compared(client, reference, model(0.1), rows(1))
+
+
+@pytest.mark.parametrize(
+    ("given", "methods"), [("kept", ("interactions",)), ("model", ())], ids=["twice", "none"]
+)
+def test_methods_are_given_once(client, reference, given, methods) -> None:
+    first = reference if given == "kept" else model(0.1)
+
+    with pytest.raises(TypeError, match="methods"):
+        client.compare(first, model(0.6), rows(), *methods)
 
 
 def test_a_reference_without_replicates_is_refused(client) -> None:

@@ -12,6 +12,7 @@ import grpc
 
 from onnxplain.async_operations import AsyncOperation
 from onnxplain.async_row_calls import AsyncRowCalls
+from onnxplain.comparing import AsyncCompareCall
 from onnxplain.errors import ShortTracebacks
 from onnxplain.events import StreamEvent, refuse_partial, to_stream_event
 from onnxplain.progress import ProgressCallback, progress_callback
@@ -64,7 +65,7 @@ def connect_async(
     return AsyncClient(AsyncRemote(connection.open(grpc.aio), connection))
 
 
-class AsyncClient(AsyncRowCalls):
+class AsyncClient(AsyncCompareCall, AsyncRowCalls):
     """Client whose calls are coroutines, so that many run at a time; made by `connect_async`.
 
     Parameters

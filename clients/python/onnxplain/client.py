@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 import grpc
 
+from onnxplain.comparing import CompareCall
 from onnxplain.errors import ShortTracebacks
 from onnxplain.events import StreamEvent, refuse_partial, to_stream_event
 from onnxplain.progress import ProgressCallback, progress_callback
@@ -99,7 +100,7 @@ def connect(
     return Client(Remote(connection.open(grpc), connection))
 
 
-class Client(ExplainCall, RowCalls, OperationsOfCaller):
+class Client(ExplainCall, CompareCall, RowCalls, OperationsOfCaller):
     """Client that threads can share; made by `connect` or `local`.
 
     Parameters

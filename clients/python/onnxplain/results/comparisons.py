@@ -200,10 +200,9 @@ class ExplanationComparison(Tabular):
         )
 
     def __repr__(self) -> str:
-        changed = [
-            f"{each.kind} {joined(each.features)}".strip()
-            for each in (*self.changed, *self.changed_curves)
-        ]
+        own = [(each.kind, each.features) for each in self.changed]
+        own += [(each.kind, each.features) for each in self.changed_curves]
+        changed = [f"{kind} {joined(features)}".strip() for kind, features in own]
         names = f": {', '.join(dict.fromkeys(changed))}" if changed else ""
         return f"ExplanationComparison: {len(changed)} of {self.tested_count} have changed{names}"
 

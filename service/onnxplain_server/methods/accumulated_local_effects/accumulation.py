@@ -129,12 +129,12 @@ def with_intervals(  # noqa: PLR0917 - all that replicates depend on
     band = deviations.band(
         curve.values, resampling.confidence_level, units.effective_count(weights)
     )
-    own = curve.features, curve.group, curve.grid, curve.values, replicates
-    count = units.effective_count(weights)
+    subject = curve.features, curve.group, curve.grid
+    numbers = curve.values, replicates, units.effective_count(weights)
     return AccumulatedReplicates(
         replace(curve, band=band),
         _slopes(differences, curve, weights, replicates, output_names, scale),
-        (ReplicatedStatistic("ACCUMULATED_LOCAL_EFFECT", *own, count),) * resampling.is_kept,
+        (ReplicatedStatistic("ACCUMULATED_LOCAL_EFFECT", *subject, *numbers),) * resampling.is_kept,
     )
 
 

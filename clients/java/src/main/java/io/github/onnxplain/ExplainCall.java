@@ -5,6 +5,7 @@ import io.github.onnxplain.v1.InputColumns;
 import io.github.onnxplain.v1.MethodOptions;
 import io.github.onnxplain.v1.Model;
 import io.github.onnxplain.v1.ModelDescription;
+import io.github.onnxplain.v1.Reference;
 import io.github.onnxplain.v1.Table;
 import java.time.Duration;
 import java.util.Arrays;
@@ -204,6 +205,29 @@ public final class ExplainCall {
          */
         public Builder clusterColumn(String name) {
             request.setClusterColumn(name);
+            return this;
+        }
+
+        /**
+         * Keeps replicates in the answer, so that it can be the {@link #reference} of later ones.
+         *
+         * @param areKept default: false
+         * @return this builder
+         */
+        public Builder replicates(boolean areKept) {
+            request.setReplicates(areKept);
+            return this;
+        }
+
+        /**
+         * Compares the answer with a kept one, which names methods, seed and rows in place of this
+         * call.
+         *
+         * @param reference the answer, made with {@link #replicates}, and how both are compared
+         * @return this builder
+         */
+        public Builder reference(Reference reference) {
+            request.setReference(reference);
             return this;
         }
 
