@@ -20,14 +20,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from onnxplain_server.changes.comparison import ChangeOptions, compare
-from onnxplain_server.changes.found import Changes
-from onnxplain_server.changes.matching import KeptStatistics
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.methods import average_loss, interactions
 from onnxplain_server.methods import partial_dependence as pd
 from onnxplain_server.methods.average_loss import Compared
+from onnxplain_server.methods.changes.comparison import ChangeOptions, compare
+from onnxplain_server.methods.changes.found import Changes
+from onnxplain_server.methods.changes.matching import KeptStatistics
 from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.losses import Loss
@@ -238,7 +238,7 @@ def main() -> None:
     if given.write:
         before, rest = PAGE.read_text().split(_BEGIN, 1)
         after = rest.split(_END, 1)[1]
-        stamp = figures.stamp(("changes", "effects", "methods"))
+        stamp = figures.stamp(("effects", "methods"))
         PAGE.write_text(f"{before}{_BEGIN}\n\n{stamp}\n\n{text}\n\n{_END}{after}")
 
 

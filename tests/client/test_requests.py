@@ -26,7 +26,7 @@ from onnxplain import (
 )
 from onnxplain.requests import to_request
 from onnxplain.requests.rows import to_describe_request, to_predict_request
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -363,6 +363,8 @@ def test_every_field_of_the_request_can_be_given() -> None:
         input_columns={"X": ["age"]},
         expected_prediction_columns=["p"],
         cluster_column="c",
+        replicates=True,
+        reference=ExplainResponse(summary=["kept"]),
     )
 
     assert sorted(field.name for field, _ in request.ListFields()) == sorted(

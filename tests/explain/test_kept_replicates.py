@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.explain.kept_replicates import with_kept_replicates
+from onnxplain_server.explain.answers.kept_replicates import with_kept_replicates
 from onnxplain_server.methods.accumulated_local_effects import Options as AccumulatedLocalEffects
 from onnxplain_server.methods.attributions import Options as Attributions
 from onnxplain_server.methods.average_loss import Options as AverageLoss

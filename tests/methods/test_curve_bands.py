@@ -10,7 +10,7 @@ import pytest
 from onnxplain_server.core.row_draws import poisson_counts
 from onnxplain_server.methods.partial_dependence import Options, Result
 from onnxplain_server.methods.resampling import Deviations, Resampling, t_quantile
-from onnxplain_server.methods.sampled import curve_bands
+from onnxplain_server.methods.sampled import curve_bands, replicated_curves
 from onnxplain_server.plots.partial_dependence import plots
 
 N, REPEATS, LEVEL = 60, 40, 0.8
@@ -111,7 +111,7 @@ def test_bands_cost_no_prediction_and_do_not_depend_on_parts_of_the_grid(
     asked: Any = {"features": features, "grid_size": 30}
     whole, predicted = explained(make, table(), **asked)
     _, plain = explained(make, table(), **asked, resampling=Resampling())
-    monkeypatch.setattr(curve_bands, "_MAX_NUMBERS", 3 * N)
+    monkeypatch.setattr(replicated_curves, "_MAX_NUMBERS", 3 * N)
     parts, _ = explained(make, table(), **asked)
 
     assert predicted == plain

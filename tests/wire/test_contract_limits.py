@@ -49,11 +49,11 @@ ASKED: list[tuple[str, dict[str, Any], dict[str, str]]] = [
 
 
 def reachable(kind: Any, seen: dict[str, Any]) -> dict[str, Any]:
-    """Give a message, and those that it consists of, by full name."""
+    """Give a message, and those that it consists of, by full name; a reference is an answer."""
     if kind.full_name not in seen:
         seen[kind.full_name] = kind
         for field in kind.fields:
-            if field.message_type is not None:
+            if field.message_type not in {None, service_pb2.ExplainResponse.DESCRIPTOR}:
                 reachable(field.message_type, seen)
     return seen
 

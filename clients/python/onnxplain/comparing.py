@@ -12,7 +12,7 @@ from onnxplain.results.explanations import Explanations
 
 
 class ReferenceRequest(NamedTuple):
-    """What makes the answer that a reference is: a model on a table."""
+    """Model and table of which the reference is the answer."""
 
     model: Any
     table: Any
@@ -40,6 +40,7 @@ def reference_request(
 class CompareCall:
     """Base of `Client`: the call `compare`."""
 
+    # Long: most of it documents the parameters.
     def compare(
         self,
         reference: Any,

@@ -12,7 +12,7 @@ from onnxplain_server.core.interfaces import NO_BLOBS, Blobs
 from onnxplain_server.core.limits import within
 from onnxplain_server.core.model import Scale
 from onnxplain_server.explain import Engine, Question
-from onnxplain_server.explain.kept_replicates import with_kept_replicates
+from onnxplain_server.explain.answers.kept_replicates import with_kept_replicates
 from onnxplain_server.methods.registry import Options
 from onnxplain_server.wire import method_options
 from onnxplain_server.wire.blobs import find

@@ -28,7 +28,6 @@ from onnxplain_server.adapters.runner.request_parts import (
     refuse_inconsistent,
     request_key,
 )
-from onnxplain_server.adapters.runner.response import response_of
 from onnxplain_server.adapters.runner.rows.described_tables import DescribedTables
 from onnxplain_server.adapters.runner.rows.predicted_rows import PredictionRequests
 from onnxplain_server.adapters.runner.table_cache import TableCache
@@ -124,7 +123,7 @@ class InProcess:
             asked.finish()
         with span("encode"):
             message = asked.message
-            response = response_of(asked, result, start, table)
+            response = asked.response(result, start, table)
             work = work_of(message, response.receipt)
             encoded = reply.encode(response, reply_format, self._reply_bytes, work)
             write_rows(message.result_uri, host, result, response)

@@ -12,25 +12,28 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import OnnxModel
 from onnxplain_server.adapters.runner.on_workers.worker_model import WorkerModel
-from onnxplain_server.adapters.runner.receipt import receipt, sources
+from onnxplain_server.adapters.runner.receipt import add_read_bytes, receipt, sources
 from onnxplain_server.adapters.runner.timed_model import TimedModel
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, ComputationHost
 from onnxplain_server.core.model import Model
 from onnxplain_server.core.systems.confinement import UNCONFINED, can_confine
 from onnxplain_server.effects.batch_size import BatchSize
-from onnxplain_server.explain import BoundTable, PartialExplanation, Question, Resources
+from onnxplain_server.explain import Answer, BoundTable, PartialExplanation, Question, Resources
 from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
 from onnxplain_server.telemetry.spans import current
 from onnxplain_server.trees.reading.refusal import Refusal
 from onnxplain_server.wire import answer, question
 from onnxplain_server.wire.blobs import identify
+from onnxplain_server.wire.comparisons.comparison import add_comparison
+from onnxplain_server.wire.result_tables.table_check import names_table
 
 if TYPE_CHECKING:
     from onnxplain_server.adapters.runner.loaded_models import Loaded, LoadedModels
     from onnxplain_server.adapters.runner.on_workers.worker_calls import WorkerCalls
     from onnxplain_server.adapters.runner.remote.model import RemoteModel
     from onnxplain_server.adapters.runner.remote.opened import OpenedRemote
+    from onnxplain_server.trees.streaming.row_blocks import LargeTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,29 @@ class Asked:
             return WorkerModel(self.loaded.model, self.calls.predict)
         return self.model
 
-    def write_provenance(
+    def response(
+        self, result: Answer, start: float, table: LargeTable | None
+    ) -> service_pb2.ExplainResponse:
+        """Write the response to a request that was begun at `start`, in monotonic seconds.
+
+        Parameters
+        ----------
+        table : LargeTable or None
+            Whose bytes were read while it was computed.
+        """
+        message = self.message
+        response = answer.write(
+            result,
+            rows=not names_table(message.result_uri),
+            replicates=message.replicates or message.HasField("reference"),
+        )
+        self._write_provenance(response, start, has_predictions=result.has_predictions)
+        add_comparison(response, message)
+        if table is not None:
+            add_read_bytes(response.receipt, table.blocks)
+        return response
+
+    def _write_provenance(
         self, response: service_pb2.ExplainResponse, start: float, *, has_predictions: bool
     ) -> None:
         """Write model, receipt, a missing confinement, and the summary and key figures of all."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
@@ -115,14 +116,7 @@ def with_intervals(  # noqa: PLR0917 - all that replicates depend on
     units : RowUnits
         Of these rows.
     """
-    usual, count = differences.filled(differences.means(weights)), resampling.repeat_count
-    size = max(1, _MAX_REPLICATE_WEIGHTS // len(weights))
-    found = []
-    for start in range(0, count, size):
-        repeats = range(start, min(start + size, count))
-        for replica in bootstrap(weights, units, seed, repeats):
-            own = differences.means(replica)
-            found.append(differences.accumulate(np.where(np.isnan(own), usual, own), replica))
+    found = list(_replicated(differences, weights, units, resampling, seed))
     replicates, deviations = np.array(found).reshape(-1, *curve.values.shape), Deviations()
     scale = np.abs([curve.mean_predictions, *curve.values]).max(axis=0)
     deviations.add(replicates - replicates.mean(axis=0), scale)
@@ -136,6 +130,19 @@ def with_intervals(  # noqa: PLR0917 - all that replicates depend on
         _slopes(differences, curve, weights, replicates, output_names, scale),
         (ReplicatedStatistic("ACCUMULATED_LOCAL_EFFECT", *subject, *numbers),) * resampling.is_kept,
     )
+
+
+def _replicated(
+    differences: Differences, weights: Vector, units: RowUnits, resampling: Resampling, seed: int
+) -> Iterator[Matrix]:
+    """Yield the curve under each replicate of the rows: (n_points, n_outputs)."""
+    usual, count = differences.filled(differences.means(weights)), resampling.repeat_count
+    size = max(1, _MAX_REPLICATE_WEIGHTS // len(weights))
+    for start in range(0, count, size):
+        repeats = range(start, min(start + size, count))
+        for replica in bootstrap(weights, units, seed, repeats):
+            own = differences.means(replica)
+            yield differences.accumulate(np.where(np.isnan(own), usual, own), replica)
 
 
 def _slopes(  # noqa: PLR0917 - a curve, and its replicates

@@ -97,10 +97,7 @@ def replicate(  # noqa: PLR0917 - all that replicates depend on, and the paralle
         _spread(bound, measured[i], raws[:, i], resampling, counts[i])
         for i, bound in enumerate(bounds)
     ]
-    finished = [np.abs(finish(bound, raws[:, i])) for i, bound in enumerate(bounds)]
-    values = [np.abs(finish(bound, raw)) for bound, raw in zip(bounds, measured, strict=True)]
-    names = [(bound.expression.text,) for bound in bounds]
-    sizes = Sizes(names, np.array(values), np.stack(finished, axis=1), output_names)
+    sizes = _sizes(bounds, measured, raws, output_names)
     whole = units.effective_count(scores.weights)
     kept = [
         _kept(bound, np.concatenate([measured[i : i + 1], raws[:, i]]), counts[i])
@@ -109,6 +106,16 @@ def replicate(  # noqa: PLR0917 - all that replicates depend on, and the paralle
     ]
     conclusions = tuple(ranks(sizes, resampling.confidence_level, whole))
     return Replicated(spreads, conclusions, tuple(kept))
+
+
+def _sizes(
+    bounds: Sequence[BoundFeature], measured: Matrix, raws: Array, output_names: Sequence[str]
+) -> Sizes:
+    """Return the sizes of importances, and those of their replicates."""
+    finished = [np.abs(finish(bound, raws[:, i])) for i, bound in enumerate(bounds)]
+    values = [np.abs(finish(bound, raw)) for bound, raw in zip(bounds, measured, strict=True)]
+    names = [(bound.expression.text,) for bound in bounds]
+    return Sizes(names, np.array(values), np.stack(finished, axis=1), output_names)
 
 
 def _kept(bound: BoundFeature, raws: Matrix, count: float) -> ReplicatedStatistic:

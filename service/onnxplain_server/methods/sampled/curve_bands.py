@@ -76,11 +76,9 @@ def compute(  # noqa: PLR0917 - as without bands, and what replicates depend on
     """
     resampling, features = options.resampling, effects.background.features
     drawn = [group if plain is None else group.sample(seed) for group in groups]
-    pairs = zip(groups, drawn, strict=True)
-    merges = plain is None
     replicated = [
-        ReplicatedCurves(effects, whole, own, resampling, seed, merges=merges)
-        for whole, own in pairs
+        ReplicatedCurves(effects, whole, own, resampling, seed, merges=plain is None)
+        for whole, own in zip(groups, drawn, strict=True)
     ]
     spreads = []
     for i, (names, grid) in enumerate(zip(options.features, points, strict=True)):
@@ -88,8 +86,8 @@ def compute(  # noqa: PLR0917 - as without bands, and what replicates depend on
         cast = [features.cast(j, values) for j, values in zip(positions, grid, strict=True)]
         known = [] if plain is None else plain.curves[i * len(groups) : (i + 1) * len(groups)]
         along = _along(groups, names, grid, known, is_stepped=options.are_stepped[i])
-        kept = resampling.is_kept
-        spreads.append(EntrySpread.of(replicated, positions, cast, along, is_kept=kept))
+        own = replicated, positions, cast, along
+        spreads.append(EntrySpread.of(*own, is_kept=resampling.is_kept))
     if plain is None:
         averages = [[entry.values[g] for entry in spreads] for g in range(len(groups))]
         of = [RowGroup(group.group, group.rows) for group in groups]

@@ -1,1 +1,1 @@
-"""What has changed between two answers, and rules about it: text, Markdown, JUnit's XML."""
+"""Reports of what has changed between two answers, and of rules: text, Markdown, JUnit's XML."""

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from onnxplain.v1 import explanation_comparison_pb2 as comparison_pb2
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
-from onnxplain_server.changes.comparison import ChangeOptions, compare
-from onnxplain_server.changes.found import Changes, CurveDifference, OutputRankings
-from onnxplain_server.changes.gate import GateFinding, GateRule, judge
-from onnxplain_server.changes.matching import KeptStatistics, UnmatchedStatistic
 from onnxplain_server.core.contract_limits import ComparisonOptions
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.methods.changes.comparison import ChangeOptions, compare
+from onnxplain_server.methods.changes.found import Changes, CurveDifference, OutputRankings
+from onnxplain_server.methods.changes.gate import GateFinding, GateRule, judge
+from onnxplain_server.methods.changes.matching import KeptStatistics, UnmatchedStatistic
 from onnxplain_server.methods.option_checks import check_limits
 from onnxplain_server.wire import message_fields
 from onnxplain_server.wire.comparisons.pairing import Pairing, pair_answers, pair_explanations

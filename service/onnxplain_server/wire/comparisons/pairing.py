@@ -20,7 +20,7 @@ _FREE = frozenset({
 
 
 class Pairing(NamedTuple):
-    """Whether replicates belong together row by row, and why, as a sentence."""
+    """Answer whether replicates belong together row by row, and why, as a sentence."""
 
     is_paired: bool
     reason: str

@@ -8,8 +8,8 @@ import numpy as np
 from onnxplain.v1 import explanation_comparison_pb2 as comparison_pb2
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
-from onnxplain_server.changes.matching import KeptStatistics
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.methods.changes.matching import KeptStatistics
 from onnxplain_server.methods.resampling import ReplicatedStatistic
 from onnxplain_server.wire import message_fields
 from onnxplain_server.wire.message_fields import Values

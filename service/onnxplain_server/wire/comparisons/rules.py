@@ -8,11 +8,11 @@ from typing import Any
 
 from onnxplain.v1 import explanation_comparison_pb2 as comparison_pb2
 
-from onnxplain_server.changes.gate import NAMES, GateRule, is_condition
 from onnxplain_server.core.contract_limits import ComparisonOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.limits import within
 from onnxplain_server.language import Expression, Scope, ValueKind, parse
+from onnxplain_server.methods.changes.gate import NAMES, GateRule, is_condition
 
 _FIELDS = {
     "name": str,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from onnxplain_server.changes.matching import UnmatchedStatistic
-from onnxplain_server.changes.rankings import ComparedRanking
 from onnxplain_server.core.arrays import Array, Vector
+from onnxplain_server.methods.changes.matching import UnmatchedStatistic
+from onnxplain_server.methods.changes.rankings import ComparedRanking
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedSubject:
-    """What a difference is about; see `StatisticDifference` in the contract."""
+    """Subject of a difference; see `StatisticDifference` in the contract."""
 
     explanation_index: int
     kind: str
@@ -81,7 +81,7 @@ class OutputRankings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changes:
-    """What two answers differ in; see `ExplanationComparison` in the contract."""
+    """Differences of two answers; see `ExplanationComparison` in the contract."""
 
     tested_count: int = 0
     differences: tuple[StatisticDifference, ...] = ()

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.changes.differences import ReplicatedDifference, ratios, tail
 from onnxplain_server.core.arrays import Vector
+from onnxplain_server.methods.changes.differences import ReplicatedDifference, ratios, tail
 from onnxplain_server.methods.resampling import Band, Deviations
 
 

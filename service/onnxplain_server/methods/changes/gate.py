@@ -15,17 +15,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.changes.comparison import MEAN_SQUARES
-from onnxplain_server.changes.found import Changes, ComparedSubject
-from onnxplain_server.changes.matching import (
+from onnxplain_server.core.arrays import Matrix, Vector
+from onnxplain_server.language import ColumnValues, Expression, evaluate_unchecked
+from onnxplain_server.language.tree import Computation, Node
+from onnxplain_server.methods.changes.comparison import MEAN_SQUARES
+from onnxplain_server.methods.changes.found import Changes, ComparedSubject
+from onnxplain_server.methods.changes.matching import (
     KeptStatistics,
     OutputPair,
     at_common_points,
     match,
 )
-from onnxplain_server.core.arrays import Matrix, Vector
-from onnxplain_server.language import ColumnValues, Expression, evaluate_unchecked
-from onnxplain_server.language.tree import Computation, Node
 from onnxplain_server.methods.resampling import Deviations, ReplicatedStatistic
 
 NAMES = ("reference", "value", "change")
@@ -62,7 +62,7 @@ class GateRule:
 
 @dataclass(frozen=True, slots=True)
 class GateFinding:
-    """What is known of a rule.
+    """Verdict on a rule, with its figures.
 
     Attributes
     ----------
@@ -219,8 +219,7 @@ def _margins(
 ) -> _Margins:
     count = min(len(before.replicates), len(after.replicates))
     drawn = [before.replicates[:count], after.replicates[:count]]
-    if not is_paired:
-        drawn[0] = np.roll(drawn[0], 1, axis=0)
+    drawn[0] = drawn[0] if is_paired else np.roll(drawn[0], 1, axis=0)
     is_square = subject.kind in MEAN_SQUARES
     own = [
         2 * side.values - np.nanmean(side.replicates, axis=0) if is_square else side.values

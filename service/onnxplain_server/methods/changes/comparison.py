@@ -8,16 +8,18 @@ from types import MappingProxyType
 
 import numpy as np
 
-from onnxplain_server.changes.correction import Correction, adjusted
-from onnxplain_server.changes.curve_differences import compare_curves
-from onnxplain_server.changes.differences import (
+from onnxplain_server.core.arrays import Array, Flags, Matrix
+from onnxplain_server.core.contract_limits import ComparisonOptions
+from onnxplain_server.methods.changes.correction import Correction, adjusted
+from onnxplain_server.methods.changes.curve_differences import compare_curves
+from onnxplain_server.methods.changes.differences import (
     ReplicatedDifference,
     ReplicatedSide,
     difference,
     intervals,
     p_values,
 )
-from onnxplain_server.changes.found import (
+from onnxplain_server.methods.changes.found import (
     Changes,
     ChangeTest,
     ComparedSubject,
@@ -25,16 +27,14 @@ from onnxplain_server.changes.found import (
     OutputRankings,
     StatisticDifference,
 )
-from onnxplain_server.changes.matching import (
+from onnxplain_server.methods.changes.matching import (
     KeptStatistics,
     OutputPair,
     at_common_points,
     match,
     not_matched,
 )
-from onnxplain_server.changes.rankings import compare_rankings
-from onnxplain_server.core.arrays import Array, Flags, Matrix
-from onnxplain_server.core.contract_limits import ComparisonOptions
+from onnxplain_server.methods.changes.rankings import compare_rankings
 from onnxplain_server.methods.resampling import ReplicatedStatistic
 
 MEAN_SQUARES = frozenset({

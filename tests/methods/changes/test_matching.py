@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnxplain_server.changes.comparison import ChangeOptions, compare
-from onnxplain_server.changes.matching import KeptStatistics, at_common_points, pair_outputs
+from onnxplain_server.methods.changes.comparison import ChangeOptions, compare
+from onnxplain_server.methods.changes.matching import KeptStatistics, at_common_points, pair_outputs
 from onnxplain_server.methods.resampling import ReplicatedStatistic
 
 RANDOM = np.random.default_rng(0)

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.changes.differences import ROUNDING
 from onnxplain_server.core.arrays import Flags, Indices, Matrix, Vector
+from onnxplain_server.methods.changes.differences import ROUNDING
 
 
 @dataclass(frozen=True, slots=True)

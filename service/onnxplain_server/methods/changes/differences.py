@@ -6,13 +6,6 @@ replicate r of one side with r + 1 of the other, whose rows are drawn anew.
 
 A mean square over n rows is too large by about 1 / n of the spread of its terms. The bias of a
 difference is the difference of both biases, which replicates estimate by their mean less the value.
-
-Differences of mean squares and losses are skewed, and large ones have large standard errors.
-Intervals and p-values take the skewness g of the replicates off by Hall's transformation of the
-ratio T of a difference and its standard error, T + g T²/3 + g² T³/27 + g/6, which rises with T.
-
-Hall (1992), "On the Removal of Skewness by Transformation", Journal of the Royal Statistical
-Society B 54(1), 221-228. doi:10.1111/j.2517-6161.1992.tb01876.x
 """
 
 from __future__ import annotations
@@ -26,15 +19,6 @@ from onnxplain_server.methods.resampling import t_quantile
 
 ROUNDING = 1e-12
 """Differences up to this share of the larger value are roundings of equal numbers."""
-
-
-_MOST_SKEWED = 2.0
-"""Bound of the skewness, which few replicates tell badly."""
-_FARTHEST = 3.0
-"""Standard errors beyond which the transformation, which rests on a skewness that is estimated,
-shifts a ratio no further."""
-_STRAIGHT = 1e-6
-"""Skewness up to which nothing is transformed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,8 +35,6 @@ class ReplicatedDifference:
         NaN below two replicates.
     biases : (n_points, n_outputs)
         Of mean squares; 0 for others.
-    skewness : (n_points, n_outputs)
-        Of the differences, as samples of rows would make them; 0 without any spread.
     unit_count : float
         Effective number of rows, or clusters, of the side that has fewer.
     magnitude : (n_outputs,)
@@ -63,7 +45,6 @@ class ReplicatedDifference:
     deviations: Array
     standard_errors: Matrix
     biases: Matrix
-    skewness: Matrix
     unit_count: float
     magnitude: Vector
 
@@ -119,16 +100,14 @@ def difference(
         unknown = np.full_like(values, np.nan)
         nothing = np.zeros_like(values)
         none = np.zeros((0, *values.shape))
-        return ReplicatedDifference(values, none, unknown, nothing, nothing, unit_count, magnitude)
+        return ReplicatedDifference(values, none, unknown, nothing, unit_count, magnitude)
     drawn = after - before
     around = drawn.mean(axis=0)
     errors = _errors(before, after, is_paired=is_paired)
     errors[errors <= ROUNDING * magnitude] = 0.0
     biases = around - values if is_square else np.zeros_like(values)
     biases[np.abs(biases) <= ROUNDING * magnitude] = 0.0
-    skewness = _skewness(before, after, errors, is_paired=is_paired)
-    deviations = drawn - around
-    return ReplicatedDifference(values, deviations, errors, biases, skewness, unit_count, magnitude)
+    return ReplicatedDifference(values, drawn - around, errors, biases, unit_count, magnitude)
 
 
 def _errors(before: Array, after: Array, *, is_paired: bool) -> Matrix:
@@ -140,54 +119,16 @@ def _errors(before: Array, after: Array, *, is_paired: bool) -> Matrix:
     return independent
 
 
-def _skewness(before: Array, after: Array, errors: Matrix, *, is_paired: bool) -> Matrix:
-    """Return the skewness of differences; of independent sides, third moments are subtracted."""
-    sides = [after - before] if is_paired else [after, before]
-    thirds = [((side - side.mean(axis=0)) ** 3).mean(axis=0) for side in sides]
-    third = thirds[0] if is_paired else thirds[0] - thirds[1]
-    skewness: Matrix = (
-        np.divide(np.cbrt(third), errors, out=np.zeros_like(errors), where=errors > 0) ** 3
-    )
-    return np.clip(skewness, -_MOST_SKEWED, _MOST_SKEWED)
-
-
 def intervals(found: ReplicatedDifference, level: float) -> tuple[Matrix, Matrix]:
     """Return the ends of the intervals around corrected differences: (n_points, n_outputs)."""
-    quantile = t_quantile(level, found.unit_count, len(found.deviations))
-    ends = [_skewed(np.array(end), found.skewness) for end in (quantile, -quantile)]
-    lower, upper = (found.corrected - end * found.standard_errors for end in ends)
-    return lower, upper
+    count = len(found.deviations)
+    reach = t_quantile(level, found.unit_count, count) * found.standard_errors
+    return found.corrected - reach, found.corrected + reach
 
 
 def p_values(found: ReplicatedDifference) -> Matrix:
-    """Return two-sided p-values of no difference: (n_points, n_outputs), NaN where unknown.
-
-    One is less than 1 - level where the interval at the level leaves 0 out, and only there, up to
-    ratios of 3.
-    """
-    sizes = ratios(found)
-    signed = np.where(np.isfinite(sizes), sizes, 0.0) * np.sign(found.corrected)
-    near = np.clip(signed, -_FARTHEST, _FARTHEST)
-    settled = np.abs(signed + _unskewed(near, found.skewness) - near)
-    is_varied = np.isfinite(sizes) & (found.standard_errors > 0)
-    return tail(np.where(is_varied, settled, sizes), found.degrees)
-
-
-def _unskewed(ratio: Array, skewness: Matrix) -> Matrix:
-    """Transform ratios of differences and standard errors to ones without skewness."""
-    transformed: Matrix = (
-        ratio + skewness * ratio**2 / 3 + skewness**2 * ratio**3 / 27 + skewness / 6
-    )
-    return transformed
-
-
-def _skewed(ratio: Array, skewness: Matrix) -> Matrix:
-    """Invert `_unskewed`."""
-    few = np.abs(skewness) < _STRAIGHT
-    own = np.where(few, 1.0, skewness)
-    inverse = 3 * (np.cbrt(1 + own * (ratio - own / 6)) - 1) / own
-    inverted: Matrix = np.where(few, ratio, inverse)
-    return inverted
+    """Return two-sided p-values of no difference: (n_points, n_outputs), NaN where unknown."""
+    return tail(ratios(found), found.degrees)
 
 
 def ratios(found: ReplicatedDifference) -> Matrix:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnxplain_server.changes.comparison import ChangeOptions, compare
-from onnxplain_server.changes.gate import GateFinding, judge
-from onnxplain_server.changes.matching import KeptStatistics
 from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.methods.changes.comparison import ChangeOptions, compare
+from onnxplain_server.methods.changes.gate import GateFinding, judge
+from onnxplain_server.methods.changes.matching import KeptStatistics
 from onnxplain_server.methods.resampling import ReplicatedStatistic
 from onnxplain_server.wire.comparisons.rules import read_rules
 

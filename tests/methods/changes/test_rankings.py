@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnxplain_server.changes.rankings import compare_rankings, kendall_tau, ndcg
+from onnxplain_server.methods.changes.rankings import compare_rankings, kendall_tau, ndcg
 from scipy import stats
 from sklearn.metrics import ndcg_score
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnxplain_server.changes.correction import Correction, adjusted
-from onnxplain_server.changes.curve_differences import compare_curves
-from onnxplain_server.changes.differences import (
+from onnxplain_server.methods.changes.correction import Correction, adjusted
+from onnxplain_server.methods.changes.curve_differences import compare_curves
+from onnxplain_server.methods.changes.differences import (
     ReplicatedSide,
     difference,
     intervals,
@@ -58,30 +58,15 @@ def test_p_value_and_interval_are_those_of_the_paired_t_test() -> None:
 
 @given(st.integers(0, 1000), st.floats(0.6, 0.99))
 def test_an_interval_leaves_zero_out_where_the_p_value_says_so_and_only_there(seed, level) -> None:
-    """Of skewed numbers."""
     random = np.random.default_rng(seed)
     sides = [
-        ReplicatedSide(np.zeros((5, 1)) + size, random.exponential(1, (60, 5, 1)) ** 2, 300.0)
+        ReplicatedSide(np.zeros((5, 1)) + size, random.exponential(1, (60, 5, 1)), 300.0)
         for size in (0.0, random.normal(2))
     ]
-    found = difference(*sides, is_paired=bool(seed % 2), is_square=False)
+    found = difference(*sides, is_paired=bool(seed % 2), is_square=bool(seed % 3))
     lower, upper = intervals(found, level)
 
     assert ((p_values(found) < 1 - level) == ((lower > 0) | (upper < 0))).all()
-    assert (lower < upper).all()
-
-
-def test_the_interval_of_a_skewed_mean_is_longer_to_its_tail() -> None:
-    """Of exponential rows: the true mean is likelier to be far above than far below."""
-    rows = np.random.default_rng(3).exponential(1, (40, 1)) ** 2
-    counts = COUNTS[:, :40]
-    sides = mean_of(0 * rows, counts), mean_of(rows, counts)
-    found = difference(*sides, is_paired=True, is_square=False)
-    lower, upper = intervals(found, 0.9)
-
-    skew = stats.skew(rows[:, 0]) / np.sqrt(40)
-    assert found.skewness[0, 0] == pytest.approx(skew, rel=0.4)
-    assert upper - found.values > 1.2 * (found.values - lower)
 
 
 def test_the_bias_of_a_square_is_taken_off() -> None:
