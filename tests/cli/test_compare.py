@@ -131,7 +131,7 @@ def test_a_model_is_explained_by_the_methods_and_the_seed_of_a_kept_answer(
 ) -> None:
     own = kept(1.0, 0.02, 0.01)
     own.receipt.seed = 7
-    own.receipt.requested_row_count = 300
+    own.receipt.request.row_count = 300
     own.explanations[1].options.interactions.repeat_count = 30
     parts.answer = own
     result = run("compare", write("before.json", own), model, "--table", table)

@@ -1667,10 +1667,14 @@ type Receipt struct {
 	PredictionComparison *PredictionComparison `protobuf:"bytes,20,opt,name=prediction_comparison,json=predictionComparison,proto3" json:"prediction_comparison,omitempty"`
 	// `ExplainRequest.cluster_column`, as it was sent: replicates drew its clusters.
 	ClusterColumn string `protobuf:"bytes,21,opt,name=cluster_column,json=clusterColumn,proto3" json:"cluster_column,omitempty"`
-	// `ExplainRequest.row_count`, as it was sent, or taken from the reference; unset for the default of each method.
-	RequestedRowCount *int32 `protobuf:"varint,22,opt,name=requested_row_count,json=requestedRowCount,proto3,oneof" json:"requested_row_count,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// The request, as it was sent or completed by its reference, without model, table, `reference` and `result_uri`. With the
+	// same model and table it can be asked again, as `onnxplain replay` does.
+	Request *ExplainRequest `protobuf:"bytes,22,opt,name=request,proto3" json:"request,omitempty"`
+	// Kind of processor that computed: its architecture, and those of its extensions that decide how sums are rounded, like
+	// "x86_64 AVX2 FMA3".
+	Processor     string `protobuf:"bytes,23,opt,name=processor,proto3" json:"processor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Receipt) Reset() {
@@ -1850,11 +1854,18 @@ func (x *Receipt) GetClusterColumn() string {
 	return ""
 }
 
-func (x *Receipt) GetRequestedRowCount() int32 {
-	if x != nil && x.RequestedRowCount != nil {
-		return *x.RequestedRowCount
+func (x *Receipt) GetRequest() *ExplainRequest {
+	if x != nil {
+		return x.Request
 	}
-	return 0
+	return nil
+}
+
+func (x *Receipt) GetProcessor() string {
+	if x != nil {
+		return x.Processor
+	}
+	return ""
 }
 
 // A model behind an address, as it was asked for predictions.
@@ -3587,7 +3598,7 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x0eused_row_count\x18\x02 \x01(\x05R\fusedRowCount\x12\x16\n" +
 	"\x06weight\x18\x03 \x01(\x01R\x06weight\x12\x12\n" +
 	"\x04seed\x18\x04 \x01(\x05R\x04seed\x12#\n" +
-	"\rcluster_count\x18\x05 \x01(\x05R\fclusterCount\"\x9b\t\n" +
+	"\rcluster_count\x18\x05 \x01(\x05R\fclusterCount\"\xa4\t\n" +
 	"\aReceipt\x12!\n" +
 	"\fmodel_digest\x18\x01 \x01(\tR\vmodelDigest\x12!\n" +
 	"\ftable_digest\x18\x02 \x01(\tR\vtableDigest\x12\x12\n" +
@@ -3613,12 +3624,12 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\fremote_model\x18\x12 \x01(\v2 .onnxplain.v1.RemoteModelReceiptR\vremoteModel\x12:\n" +
 	"\x05scale\x18\x13 \x01(\x0e2$.onnxplain.v1.ModelDescription.ScaleR\x05scale\x12W\n" +
 	"\x15prediction_comparison\x18\x14 \x01(\v2\".onnxplain.v1.PredictionComparisonR\x14predictionComparison\x12%\n" +
-	"\x0ecluster_column\x18\x15 \x01(\tR\rclusterColumn\x123\n" +
-	"\x13requested_row_count\x18\x16 \x01(\x05H\x00R\x11requestedRowCount\x88\x01\x01\x1aB\n" +
+	"\x0ecluster_column\x18\x15 \x01(\tR\rclusterColumn\x126\n" +
+	"\arequest\x18\x16 \x01(\v2\x1c.onnxplain.v1.ExplainRequestR\arequest\x12\x1c\n" +
+	"\tprocessor\x18\x17 \x01(\tR\tprocessor\x1aB\n" +
 	"\x14LibraryVersionsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x16\n" +
-	"\x14_requested_row_count\"\xef\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xef\x01\n" +
 	"\x12RemoteModelReceipt\x12\x10\n" +
 	"\x03uri\x18\x01 \x01(\tR\x03uri\x12>\n" +
 	"\bprotocol\x18\x02 \x01(\x0e2\".onnxplain.v1.RemoteModel.ProtocolR\bprotocol\x12\x12\n" +
@@ -3903,64 +3914,65 @@ var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
 	13, // 47: onnxplain.v1.Receipt.remote_model:type_name -> onnxplain.v1.RemoteModelReceipt
 	38, // 48: onnxplain.v1.Receipt.scale:type_name -> onnxplain.v1.ModelDescription.Scale
 	65, // 49: onnxplain.v1.Receipt.prediction_comparison:type_name -> onnxplain.v1.PredictionComparison
-	66, // 50: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
-	2,  // 51: onnxplain.v1.Warning.kind:type_name -> onnxplain.v1.Warning.Kind
-	3,  // 52: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	20, // 53: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
-	6,  // 54: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
-	19, // 55: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
-	8,  // 56: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
-	16, // 57: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
-	3,  // 58: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	35, // 59: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
-	36, // 60: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
-	50, // 61: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
-	36, // 62: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
-	37, // 63: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
-	67, // 64: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
-	27, // 65: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	68, // 66: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
-	16, // 67: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
-	36, // 68: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
-	37, // 69: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
-	38, // 70: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	27, // 71: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	16, // 72: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
-	36, // 73: onnxplain.v1.CheckModelRequest.model:type_name -> onnxplain.v1.Model
-	37, // 74: onnxplain.v1.CheckModelRequest.table:type_name -> onnxplain.v1.Table
-	38, // 75: onnxplain.v1.CheckModelRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	27, // 76: onnxplain.v1.CheckModelRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	65, // 77: onnxplain.v1.CheckModelResponse.comparison:type_name -> onnxplain.v1.PredictionComparison
-	16, // 78: onnxplain.v1.CheckModelResponse.warnings:type_name -> onnxplain.v1.Warning
-	3,  // 79: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
-	17, // 80: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
-	21, // 81: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
-	22, // 82: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
-	24, // 83: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
-	3,  // 84: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
-	25, // 85: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	28, // 86: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
-	30, // 87: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
-	32, // 88: onnxplain.v1.ExplanationService.CheckModel:input_type -> onnxplain.v1.CheckModelRequest
-	69, // 89: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	70, // 90: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	6,  // 91: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	18, // 92: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	71, // 93: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
-	23, // 94: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
-	19, // 95: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
-	72, // 96: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
-	26, // 97: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	29, // 98: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
-	31, // 99: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
-	33, // 100: onnxplain.v1.ExplanationService.CheckModel:output_type -> onnxplain.v1.CheckModelResponse
-	73, // 101: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	74, // 102: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	91, // [91:103] is the sub-list for method output_type
-	79, // [79:91] is the sub-list for method input_type
-	79, // [79:79] is the sub-list for extension type_name
-	79, // [79:79] is the sub-list for extension extendee
-	0,  // [0:79] is the sub-list for field type_name
+	3,  // 50: onnxplain.v1.Receipt.request:type_name -> onnxplain.v1.ExplainRequest
+	66, // 51: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
+	2,  // 52: onnxplain.v1.Warning.kind:type_name -> onnxplain.v1.Warning.Kind
+	3,  // 53: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	20, // 54: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
+	6,  // 55: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
+	19, // 56: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
+	8,  // 57: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
+	16, // 58: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
+	3,  // 59: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	35, // 60: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
+	36, // 61: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
+	50, // 62: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
+	36, // 63: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
+	37, // 64: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
+	67, // 65: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
+	27, // 66: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	68, // 67: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
+	16, // 68: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
+	36, // 69: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
+	37, // 70: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
+	38, // 71: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	27, // 72: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	16, // 73: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
+	36, // 74: onnxplain.v1.CheckModelRequest.model:type_name -> onnxplain.v1.Model
+	37, // 75: onnxplain.v1.CheckModelRequest.table:type_name -> onnxplain.v1.Table
+	38, // 76: onnxplain.v1.CheckModelRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	27, // 77: onnxplain.v1.CheckModelRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	65, // 78: onnxplain.v1.CheckModelResponse.comparison:type_name -> onnxplain.v1.PredictionComparison
+	16, // 79: onnxplain.v1.CheckModelResponse.warnings:type_name -> onnxplain.v1.Warning
+	3,  // 80: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
+	17, // 81: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
+	21, // 82: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
+	22, // 83: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
+	24, // 84: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
+	3,  // 85: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
+	25, // 86: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	28, // 87: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
+	30, // 88: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
+	32, // 89: onnxplain.v1.ExplanationService.CheckModel:input_type -> onnxplain.v1.CheckModelRequest
+	69, // 90: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	70, // 91: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	6,  // 92: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	18, // 93: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	71, // 94: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
+	23, // 95: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
+	19, // 96: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
+	72, // 97: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
+	26, // 98: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	29, // 99: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
+	31, // 100: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
+	33, // 101: onnxplain.v1.ExplanationService.CheckModel:output_type -> onnxplain.v1.CheckModelResponse
+	73, // 102: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	74, // 103: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	92, // [92:104] is the sub-list for method output_type
+	80, // [80:92] is the sub-list for method input_type
+	80, // [80:80] is the sub-list for extension type_name
+	80, // [80:80] is the sub-list for extension extendee
+	0,  // [0:80] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_service_proto_init() }
@@ -4011,7 +4023,6 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 		(*Explanation_Attributions)(nil),
 		(*Explanation_AccumulatedLocalEffects)(nil),
 	}
-	file_onnxplain_v1_explanation_service_proto_msgTypes[9].OneofWrappers = []any{}
 	file_onnxplain_v1_explanation_service_proto_msgTypes[12].OneofWrappers = []any{}
 	file_onnxplain_v1_explanation_service_proto_msgTypes[15].OneofWrappers = []any{
 		(*ExplainStreamResponse_Progress)(nil),

@@ -22,6 +22,8 @@ SUMMARIES: Mapping[str, str] = MappingProxyType(
         "check": "Compare MODEL with what its library predicts for TABLE; exit code 3 where they "
         "differ.",
         "compare": "Compare two answers, models or tables: what has changed, and rules about it.",
+        "replay": "Make an answer again from its receipt, and compare both; exit code 3 where they "
+        "differ.",
         "describe": "Describe the inputs and outputs of MODEL, or the columns and rows of TABLE.",
         "plot": "Render a plot of an answer; as HTML and without a name, the whole answer.",
         "demo": "Explain a model of house prices in Miami, and write an HTML report.",
@@ -43,7 +45,7 @@ SUMMARIES: Mapping[str, str] = MappingProxyType(
 _FOLDERS = {
     **dict.fromkeys(("start", "wait", "operations"), "long_running."),
     **dict.fromkeys(("predict", "check"), "rows."),
-    "compare": "comparing.",
+    **dict.fromkeys(("compare", "replay"), "comparing."),
     "demo": "demonstration.",
 }
 
@@ -86,8 +88,8 @@ app = typer.Typer(
     help="Explain what an ONNX model has learned.",
     epilog=(
         "Exit codes: 0 success; 1 error, in short on the last line of standard error, in full by "
-        "--verbose; 2 usage error; 3 predictions differ, of `check`, or a "
-        "rule is undecided, of `compare`; 130 interrupted by Ctrl-C."
+        "--verbose; 2 usage error; 3 predictions differ, of `check`, an "
+        "answer, of `replay`, or a rule is undecided, of `compare`; 130 interrupted by Ctrl-C."
     ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,

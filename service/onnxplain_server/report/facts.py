@@ -112,6 +112,7 @@ def receipt(message: Receipt) -> list[Fact]:
         Fact("time", f"{message.elapsed.ToTimedelta().total_seconds():.1f} s"),
         Fact("model", _asked_model(message)),
         Fact("table", cut_end(_text(message.table_digest), _DIGEST_LENGTH)),
+        Fact("processor", _text(message.processor)),
         Fact("onnxplain", _text(message.server_version)),
         *(Fact(_text(name), _text(v)) for name, v in sorted(message.library_versions.items())),
     ]

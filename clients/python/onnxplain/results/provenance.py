@@ -200,8 +200,10 @@ class Receipt:
         The model beside `expected_prediction_columns`; None without these.
     cluster_column : str
         Column whose clusters replicates drew; empty where they drew single rows.
-    requested_row_count : int or None
-        `row_count` of the request; None for the default of each method.
+    request : ExplainRequest or None
+        The request without model and table, as a message: what `onnxplain replay` asks again.
+    processor : str
+        Kind of processor that computed, like "x86_64 AVX2 FMA3".
     """
 
     model_digest: str
@@ -225,7 +227,8 @@ class Receipt:
     scale: str = ""
     prediction_comparison: PredictionComparison | None = None
     cluster_column: str = ""
-    requested_row_count: int | None = None
+    request: explanation_service_pb2.ExplainRequest | None = None
+    processor: str = ""
 
     @classmethod
     def from_message(cls, message: explanation_service_pb2.Receipt) -> Receipt:
@@ -241,9 +244,7 @@ class Receipt:
             if message.HasField("remote_model")
             else None,
             prediction_comparison=_comparison(message),
-            requested_row_count=message.requested_row_count
-            if message.HasField("requested_row_count")
-            else None,
+            request=message.request if message.HasField("request") else None,
             overview_methods=tuple(
                 (m.name, m.row_count if m.HasField("row_count") else None)
                 for m in message.overview_methods

@@ -252,7 +252,7 @@ class RowsUsed(_message.Message):
     def __init__(self, drawn_row_count: _Optional[int] = ..., used_row_count: _Optional[int] = ..., weight: _Optional[float] = ..., seed: _Optional[int] = ..., cluster_count: _Optional[int] = ...) -> None: ...
 
 class Receipt(_message.Message):
-    __slots__ = ("model_digest", "table_digest", "seed", "row_count", "predicted_row_count", "cache_hit_count", "cache_miss_count", "engine", "engine_reason", "server_version", "library_versions", "elapsed", "prediction", "overview_methods", "model_name", "size_dependent_operators", "sources", "remote_model", "scale", "prediction_comparison", "cluster_column", "requested_row_count")
+    __slots__ = ("model_digest", "table_digest", "seed", "row_count", "predicted_row_count", "cache_hit_count", "cache_miss_count", "engine", "engine_reason", "server_version", "library_versions", "elapsed", "prediction", "overview_methods", "model_name", "size_dependent_operators", "sources", "remote_model", "scale", "prediction_comparison", "cluster_column", "request", "processor")
     class LibraryVersionsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -281,7 +281,8 @@ class Receipt(_message.Message):
     SCALE_FIELD_NUMBER: _ClassVar[int]
     PREDICTION_COMPARISON_FIELD_NUMBER: _ClassVar[int]
     CLUSTER_COLUMN_FIELD_NUMBER: _ClassVar[int]
-    REQUESTED_ROW_COUNT_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_FIELD_NUMBER: _ClassVar[int]
+    PROCESSOR_FIELD_NUMBER: _ClassVar[int]
     model_digest: str
     table_digest: str
     seed: int
@@ -303,8 +304,9 @@ class Receipt(_message.Message):
     scale: _model_pb2.ModelDescription.Scale
     prediction_comparison: _prediction_comparison_pb2.PredictionComparison
     cluster_column: str
-    requested_row_count: int
-    def __init__(self, model_digest: _Optional[str] = ..., table_digest: _Optional[str] = ..., seed: _Optional[int] = ..., row_count: _Optional[int] = ..., predicted_row_count: _Optional[float] = ..., cache_hit_count: _Optional[int] = ..., cache_miss_count: _Optional[int] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., engine_reason: _Optional[str] = ..., server_version: _Optional[str] = ..., library_versions: _Optional[_Mapping[str, str]] = ..., elapsed: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., prediction: _Optional[_Iterable[str]] = ..., overview_methods: _Optional[_Iterable[_Union[OverviewMethod, _Mapping]]] = ..., model_name: _Optional[str] = ..., size_dependent_operators: _Optional[_Iterable[str]] = ..., sources: _Optional[_Iterable[_Union[Source, _Mapping]]] = ..., remote_model: _Optional[_Union[RemoteModelReceipt, _Mapping]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., prediction_comparison: _Optional[_Union[_prediction_comparison_pb2.PredictionComparison, _Mapping]] = ..., cluster_column: _Optional[str] = ..., requested_row_count: _Optional[int] = ...) -> None: ...
+    request: ExplainRequest
+    processor: str
+    def __init__(self, model_digest: _Optional[str] = ..., table_digest: _Optional[str] = ..., seed: _Optional[int] = ..., row_count: _Optional[int] = ..., predicted_row_count: _Optional[float] = ..., cache_hit_count: _Optional[int] = ..., cache_miss_count: _Optional[int] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., engine_reason: _Optional[str] = ..., server_version: _Optional[str] = ..., library_versions: _Optional[_Mapping[str, str]] = ..., elapsed: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., prediction: _Optional[_Iterable[str]] = ..., overview_methods: _Optional[_Iterable[_Union[OverviewMethod, _Mapping]]] = ..., model_name: _Optional[str] = ..., size_dependent_operators: _Optional[_Iterable[str]] = ..., sources: _Optional[_Iterable[_Union[Source, _Mapping]]] = ..., remote_model: _Optional[_Union[RemoteModelReceipt, _Mapping]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., prediction_comparison: _Optional[_Union[_prediction_comparison_pb2.PredictionComparison, _Mapping]] = ..., cluster_column: _Optional[str] = ..., request: _Optional[_Union[ExplainRequest, _Mapping]] = ..., processor: _Optional[str] = ...) -> None: ...
 
 class RemoteModelReceipt(_message.Message):
     __slots__ = ("uri", "protocol", "name", "version", "identity", "probe_digest", "platform")

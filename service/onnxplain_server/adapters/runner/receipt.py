@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import platform
 import time
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import cache
 from importlib.metadata import version
 
+from numpy._core._multiarray_umath import (  # type: ignore[import-not-found] # is compiled
+    __cpu_features__,
+)
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.core.interfaces import Blobs
 from onnxplain_server.core.request import Work
 from onnxplain_server.trees.streaming.row_blocks import TableBlocks
 
+_ROUNDING = ("AVX2", "FMA3", "AVX512F", "ASIMD", "SVE")
+"""Extensions by which numpy and onnxruntime choose their loops, and so the order of sums."""
+_LEFT_OUT = {"model", "table", "reference", "result_uri"}
+"""Fields of a request that its receipt has not."""
 _LIBRARIES = ("numpy", "onnx", "onnxruntime", "scikit-learn", "scipy")
 
 
@@ -32,8 +40,24 @@ def receipt(
         prediction=message.prediction,
         model_name=message.model_name,
         cluster_column=message.cluster_column,
-        requested_row_count=message.row_count if message.HasField("row_count") else None,
+        request=_question(message),
+        processor=_processor(),
     )
+
+
+def _question(message: service_pb2.ExplainRequest) -> service_pb2.ExplainRequest:
+    """Copy a request without its files, which may be large, and without addresses of answers."""
+    kept = service_pb2.ExplainRequest()
+    for field, value in message.ListFields():
+        if field.name in _LEFT_OUT:
+            continue
+        if field.is_repeated:
+            getattr(kept, field.name).extend(value)
+        elif field.message_type:
+            getattr(kept, field.name).CopyFrom(value)
+        else:
+            setattr(kept, field.name, value)
+    return kept
 
 
 def sources(blobs: Blobs) -> Sequence[service_pb2.Source]:
@@ -69,3 +93,10 @@ def work_of(message: service_pb2.ExplainRequest, made: service_pb2.Receipt) -> W
 def versions() -> Mapping[str, str]:
     """Read the versions of the server and of the libraries that its numbers depend on."""
     return {name: version(name) for name in ("onnxplain-server", *_LIBRARIES)}
+
+
+@cache
+def _processor() -> str:
+    """Name the architecture with the extensions that sums depend on, like "x86_64 AVX2 FMA3"."""
+    found = [name for name in _ROUNDING if __cpu_features__.get(name)]
+    return " ".join([platform.machine(), *found])

@@ -40,8 +40,8 @@ def fill_from_reference(request: service_pb2.ExplainRequest) -> None:
         _take(request, answer.receipt, field)
     if not request.prediction:
         request.prediction.extend(answer.receipt.prediction)
-    if not request.HasField("row_count") and answer.receipt.HasField("requested_row_count"):
-        request.row_count = answer.receipt.requested_row_count
+    if not request.HasField("row_count") and answer.receipt.request.HasField("row_count"):
+        request.row_count = answer.receipt.request.row_count
 
 
 def _take(request: service_pb2.ExplainRequest, receipt: service_pb2.Receipt, field: str) -> None:
