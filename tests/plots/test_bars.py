@@ -61,7 +61,7 @@ def test_each_order_is_drawn_once_with_both_measures(named: Named, statistic: Bu
 
     drawn = named(overall=one, pairwise=one, threeway=one, importance=one)
 
-    assert list(drawn) == ["overall", "pairwise", "threeway", "importance"]
+    assert list(drawn) == ["pairwise", "overall", "threeway", "importance"]
     assert rows(drawn["pairwise"], "share") == [("age × income", 0.25)]
     assert rows(drawn["pairwise"], "size") == [("age × income", 2.0)]
 
