@@ -142,7 +142,7 @@ def test_padding_is_left_out_unless_there_is_nothing_else(named: Named, statisti
     alone = named(pairwise=(padding,))["pairwise"]
 
     assert rows(beside) == [("a × b", 0.5)]
-    assert "1 of 2 pairs; the others are at 0" in subtitle(beside)
+    assert "1 of 2 pairs; the other is at 0" in subtitle(beside)
     assert rows(alone) == [("a × c", 0.0)]
     assert "Every pair is at 0" in subtitle(alone)
 
