@@ -52,7 +52,8 @@ def test_a_model_that_is_wild_outside_the_data_is_warned_of(make) -> None:
     assert of_z == 0
     assert "CURVES_EXTRAPOLATE" in codes
     (message,) = (note.message for note in answer.notes if note.code == "CURVES_EXTRAPOLATE")
-    assert f"'x' {of_x:.0%}, mostly with 'y'" in message
+    assert f"{of_y:.0%} of them along 'y', mostly beside 'x'; " in message
+    assert f"; {of_x:.0%} along 'x', mostly beside 'y'. " in message
     assert "'z'" not in message
     assert np.ptp(curves[0].values) > 100, "no row of the table is above 10"
 

@@ -66,7 +66,11 @@ def test_a_target_is_compared_with_the_output_of_its_name(client, target: str) -
 
     assert losses(explained) == {target: pytest.approx({"load": 0.5, "price": 1.5}[target])}
     assert list(explained.permutation_importance.output_names) == [target]
-    assert list(explained.partial_dependence.output_names) == ["price", "load"]
+    curves = explained.partial_dependence
+    assert list(curves.output_names) == ["price", "load"]
+    other = list(curves.output_names).index(target) - 1
+    assert np.isnan(curves.curves[0].observed_means[:, other]).all()
+    assert np.isfinite(curves.curves[0].observed_means[:, other + 1]).any()
 
 
 @pytest.mark.parametrize("method", [LOSS, onnxplain.PermutationImportance()])
@@ -75,6 +79,9 @@ def test_a_number_that_fits_several_outputs_is_refused_with_their_names(client, 
         onnxplain.ExplainError, match=r"any of 2 outputs, 'y_0', 'y_1'.* in outputs"
     ):
         client.explain(model("y"), TABLE, method, target_column="load", **FEATURES)
+    curve = onnxplain.PartialDependence(features=["a"])
+    drawn = client.explain(model("y"), TABLE, curve, target_column="load", **FEATURES)
+    assert not drawn.partial_dependence.curves[0].observed_means.size
 
 
 def test_a_column_for_each_output_and_a_chosen_output_are_compared(client) -> None:

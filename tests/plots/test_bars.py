@@ -61,7 +61,7 @@ def test_each_order_is_drawn_once_with_both_measures(named: Named, statistic: Bu
 
     drawn = named(overall=one, pairwise=one, threeway=one, importance=one)
 
-    assert list(drawn) == ["overall", "pairwise", "threeway", "importance"]
+    assert list(drawn) == ["pairwise", "overall", "threeway", "importance"]
     assert rows(drawn["pairwise"], "share") == [("age × income", 0.25)]
     assert rows(drawn["pairwise"], "size") == [("age × income", 2.0)]
 
@@ -142,7 +142,7 @@ def test_padding_is_left_out_unless_there_is_nothing_else(named: Named, statisti
     alone = named(pairwise=(padding,))["pairwise"]
 
     assert rows(beside) == [("a × b", 0.5)]
-    assert "1 of 2 pairs; the others are at 0" in subtitle(beside)
+    assert "1 of 2 pairs; the other is at 0" in subtitle(beside)
     assert rows(alone) == [("a × c", 0.0)]
     assert "Every pair is at 0" in subtitle(alone)
 

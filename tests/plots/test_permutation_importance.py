@@ -182,7 +182,7 @@ def test_fifteen_of_thirty_features_are_shown_and_said() -> None:
 def test_features_that_the_model_does_not_use_are_counted() -> None:
     plot = drawn(("a", 1.0, 0.1), ("b", 0.0, 0.0))
 
-    assert "1 of 2 features; the others are at 0" in subtitle(plot)
+    assert "1 of 2 features; the other is at 0" in subtitle(plot)
 
 
 def test_nothing_shuffled_has_no_plot() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from onnxplain_server.effects.grids import weights_near
@@ -114,7 +116,7 @@ def test_steps_below_a_pixel_are_not_drawn_and_sentences_still_tell_them() -> No
 def test_means_of_many_points_are_those_of_bins_of_as_many_rows() -> None:
     points, means = np.arange(100.0), 2 * np.arange(100.0)
 
-    found = binned(points, np.ones(100), means)
+    found = binned(points, np.ones(100), means, 20)
 
     assert len(found) == 20
     assert found[0] == (2.0, 4.0)
@@ -165,3 +167,18 @@ def test_cells_of_a_surface_are_veiled_where_most_moved_rows_are_outside() -> No
     assert "Veiled: cells with over half of the moved rows outside" in heat_map.description
     filters = [layer.get("transform") for layer in heat_map.vega_lite["layer"]]
     assert [{"filter": "datum.outside"}] in filters
+
+
+@pytest.mark.parametrize(("times", "told"), [(1, "crosses: mean true value"), (5, "beyond")])
+def test_true_values_are_crosses_unless_they_would_flatten_the_curve(times, told) -> None:
+    grid = np.arange(4.0)
+    curve = PartialDependenceCurve(("x",), "", (grid,), grid[:, None], 4.0, row_weights=np.ones(4))
+    observed = times * grid[:, None] + [[0], [1], [np.nan], [0]]
+
+    (plot,) = plots(Result(("y",), (replace(curve, observed_means=observed),), {}))
+
+    marks = [layer for layer in plot.vega_lite["layer"] if layer["mark"].get("shape") == "cross"]
+    assert told in plot.description
+    assert [[row["value"] for row in layer["data"]["values"]] for layer in marks] == (
+        [[0, 2, 3]] if times == 1 else []
+    )

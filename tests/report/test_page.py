@@ -129,8 +129,8 @@ def test_a_long_list_of_columns_is_folded(answer: pb.ExplainResponse) -> None:
 
     folded = re.findall(r"<li><details><summary>(.*?)</summary>(.*?)</details> (.*?) <", html)
     assert [(head, items.count("feature_"), rest) for head, items, rest in folded] == [
-        ("In the model&#39;s order:", 12, "Name them."),
-        ("Outside the data:", 5, "No row tells."),
+        ("In the model&#39;s order", 12, "Name them."),
+        ("Outside the data", 5, "No row tells."),
     ]
     assert f"<li>{sentence}" in html
 

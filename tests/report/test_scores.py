@@ -73,6 +73,17 @@ def test_a_perfect_score_is_told_as_one_that_training_rows_have_too(
     assert all((text == "1") == is_perfect for text in r_squared)
 
 
+@pytest.mark.parametrize(
+    ("loss", "value", "constant", "is_better"),
+    [("ACCURACY", 0.691, 0.697, False), ("AUC", 0.5, 0.5, False), ("LOGLOSS", 0.5, 0.6, True)],
+)
+def test_a_score_that_a_constant_reaches_is_no_better(loss, value, constant, is_better) -> None:
+    figure = key_figures.of_answer(score(loss, value, constant))[0]
+
+    assert figure.comparison.startswith("no better than ") != is_better
+    assert figure.comparison.endswith(f": {constant:g}")
+
+
 def test_one_perfect_output_of_several_is_told() -> None:
     answer = score("AUC", 1.0)
     own = answer.explanations[0].average_loss

@@ -455,6 +455,11 @@ type PartialDependenceCurve struct {
 	// next point, of text the rows that have it. Where a point has little weight,
 	// its value is extrapolated. Empty for a table read in blocks.
 	RowWeights []float64 `protobuf:"fixed64,8,rep,packed,name=row_weights,json=rowWeights,proto3" json:"row_weights,omitempty"`
+	// Mean true values of the rows that lie nearest to each grid point, of an output that scores a class
+	// the share of the rows of the class: row-major, as `values`; NaN where no rows lie, and for outputs
+	// that the target is not compared with. These rows differ in other features too, as the rows behind a
+	// point of the curve do not. Empty without a target, on the scale MARGIN, for several features, and for a table read in blocks.
+	ObservedMeans []float64 `protobuf:"fixed64,18,rep,packed,name=observed_means,json=observedMeans,proto3" json:"observed_means,omitempty"`
 	// Share, by weight, of the rows that lie outside the support of the table once they
 	// are moved to each grid point, one number per point: their value is
 	// extrapolated. A moved row lies outside where one of its pairs of values, one of them
@@ -564,6 +569,13 @@ func (x *PartialDependenceCurve) GetUpper() []float64 {
 func (x *PartialDependenceCurve) GetRowWeights() []float64 {
 	if x != nil {
 		return x.RowWeights
+	}
+	return nil
+}
+
+func (x *PartialDependenceCurve) GetObservedMeans() []float64 {
+	if x != nil {
+		return x.ObservedMeans
 	}
 	return nil
 }
@@ -779,7 +791,7 @@ const file_onnxplain_v1_partial_dependence_proto_rawDesc = "" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x12<\n" +
 	"\x06curves\x18\x02 \x03(\v2$.onnxplain.v1.PartialDependenceCurveR\x06curves\x12)\n" +
 	"\x10confidence_level\x18\x14 \x01(\x01R\x0fconfidenceLevel\x12?\n" +
-	"\vdifferences\x18\x15 \x03(\v2\x1d.onnxplain.v1.GroupDifferenceR\vdifferences\"\x84\x04\n" +
+	"\vdifferences\x18\x15 \x03(\v2\x1d.onnxplain.v1.GroupDifferenceR\vdifferences\"\xab\x04\n" +
 	"\x16PartialDependenceCurve\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12\x14\n" +
 	"\x05group\x18\x02 \x01(\tR\x05group\x12(\n" +
@@ -790,6 +802,7 @@ const file_onnxplain_v1_partial_dependence_proto_rawDesc = "" +
 	"\x05upper\x18\a \x03(\x01R\x05upper\x12\x1f\n" +
 	"\vrow_weights\x18\b \x03(\x01R\n" +
 	"rowWeights\x12%\n" +
+	"\x0eobserved_means\x18\x12 \x03(\x01R\robservedMeans\x12%\n" +
 	"\x0eoutside_shares\x18\x0f \x03(\x01R\routsideShares\x12(\n" +
 	"\routside_share\x18\x10 \x01(\x01H\x00R\foutsideShare\x88\x01\x01\x12'\n" +
 	"\x0foutside_partner\x18\x11 \x01(\tR\x0eoutsidePartner\x12'\n" +

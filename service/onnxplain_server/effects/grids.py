@@ -233,7 +233,7 @@ def rows_near(
     return weights_near(grid, columns, rows.weights, is_stepped=is_stepped)
 
 
-def near_means(
+def predictions_near(
     effects: Effects,
     names: Sequence[str],
     grid: tuple[Array, ...],
@@ -241,18 +241,36 @@ def near_means(
     *,
     is_stepped: bool,
 ) -> Matrix | None:
-    """Average the predictions of the rows nearest to each point: (n_points, n_outputs).
+    """Average the predictions of the rows nearest to each point: see `means_near`.
 
-    `near` are the weights of these rows. None for several features, and for engines to which a
-    prediction is a call of the model.
+    None for several features, and for engines to which a prediction is a call of the model.
     """
     if len(names) > 1 or not isinstance(effects, PiecewiseConstant):
         return None
     rows = effects.background
-    column = rows.features.columns[rows.features.index(names[0])]
+    return means_near(rows, names[0], grid, effects.outputs(), near, is_stepped=is_stepped)
+
+
+def means_near(
+    rows: Background,
+    name: str,
+    grid: tuple[Array, ...],
+    values: Matrix,
+    near: Vector,
+    *,
+    is_stepped: bool,
+) -> Matrix:
+    """Average values of the rows nearest to each point of one feature: (n_points, n_outputs).
+
+    Parameters
+    ----------
+    values : (n_rows, n_outputs)
+    near : (n_points,)
+        Weights of these rows, as of `rows_near`; where they are 0, means are NaN.
+    """
+    column = rows.features.columns[rows.features.index(name)]
     sums = [
-        weights_near(grid, [column], rows.weights * predicted, is_stepped=is_stepped)
-        for predicted in effects.outputs().T
+        weights_near(grid, [column], rows.weights * own, is_stepped=is_stepped) for own in values.T
     ]
     with np.errstate(divide="ignore", invalid="ignore"):
         means: Matrix = np.array(sums).T / near[:, None]

@@ -13,7 +13,7 @@ from onnxplain_server.core.model import Note
 from onnxplain_server.core.table import listed
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Effects
-from onnxplain_server.effects.grids import near_means, rows_near, sample_values
+from onnxplain_server.effects.grids import predictions_near, rows_near, sample_values
 from onnxplain_server.methods.option_checks import check_limits, choose
 from onnxplain_server.methods.resampling import Band, Conclusion, ReplicatedStatistic, Resampling
 
@@ -76,9 +76,12 @@ class PartialDependenceCurve:
         None without replicates.
     row_weights : (n_points,) or None
         Weights of the rows nearest to each point; None for a table read in blocks.
-    near_means : (n_points, n_outputs) or None
+    predicted_means : (n_points, n_outputs) or None
         Mean predictions of these rows as they are; NaN without rows. None where they cost
         predictions, and for surfaces.
+    observed_means : (n_points, n_outputs) or None
+        Mean true values of these rows; NaN without rows, and for outputs that the target is not
+        compared with. None without a target on the scale of the predictions, and for surfaces.
     outside_shares, outside_share, outside_partner
         See `CurveSupport`; without numbers where rows are too few to tell.
     """
@@ -92,7 +95,8 @@ class PartialDependenceCurve:
     lower: Matrix | None = None
     upper: Matrix | None = None
     row_weights: Vector | None = None
-    near_means: Matrix | None = None
+    predicted_means: Matrix | None = None
+    observed_means: Matrix | None = None
     outside_shares: Vector | None = None
     outside_share: float | None = None
     outside_partner: str = ""
@@ -278,5 +282,5 @@ def _curves(
             rows.weight(),
             is_stepped,
             row_weights=rows.case_weights(near),
-            near_means=near_means(effects, names, grid, near, is_stepped=is_stepped),
+            predicted_means=predictions_near(effects, names, grid, near, is_stepped=is_stepped),
         )

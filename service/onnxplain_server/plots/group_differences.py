@@ -31,7 +31,7 @@ def plots(result: Result) -> Iterator[Plot]:
     reference = result.differences[0].reference_group
     others = [curve for curve in result.curves if curve.group != reference]
     differences = tuple(
-        replace(curve, values=one.values, band=one.band, near_means=None)
+        replace(curve, values=one.values, band=one.band, predicted_means=None, observed_means=None)
         for curve, one in zip(others, result.differences, strict=True)
     )
     for view in views(replace(result, curves=differences, differences=())):

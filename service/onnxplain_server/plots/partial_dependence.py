@@ -67,7 +67,8 @@ def _curve(view: View, samples: dict[str, Array], reach: CommonScale | None) -> 
             points=piece.grid[0],
             values=piece.values,
             row_weights=piece.row_weights,
-            near_means=piece.near_means,
+            predicted_means=piece.predicted_means,
+            observed_means=piece.observed_means,
             bands=piece.bands,
             outside_shares=piece.outside_shares,
         )

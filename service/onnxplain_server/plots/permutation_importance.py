@@ -19,7 +19,9 @@ from onnxplain_server.plots.units.prediction_units import TOTAL, units_of
 from onnxplain_server.plots.units.shown_losses import ShownLoss
 
 _TITLE = "Permutation importance"
-DIRECTIONS_READ = "▲ ▼ the average prediction rises, or falls, along the feature"
+DIRECTIONS_READ = (
+    "▲ ▼ the average prediction rises, or falls, along the feature; without: both, or unknown"
+)
 
 
 def plots(result: Result, curves: partial_dependence.Result | None = None) -> tuple[Plot, ...]:

@@ -11,7 +11,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 
 from onnxplain_server.core.arrays import Flags
 from onnxplain_server.core.warnings import ALL, WARNINGS
-from onnxplain_server.methods.losses import Loss, are_perfect
+from onnxplain_server.methods.losses import Loss, Measure, are_perfect, is_score
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.plots.elements.number_formats import spell_beside
@@ -95,6 +95,11 @@ def perfect_outputs(explanation: Explanation) -> Flags:
     return are_perfect(loss, np.array(result.losses[0].values), np.array(result.constant_losses))
 
 
+def is_no_better(loss: Measure, value: float, constant: float) -> bool:
+    """Return whether a loss or score is at most as good as that of the best constant."""
+    return bool(value <= constant if is_score(loss) else value >= constant)
+
+
 def _of_losses(explanation: Explanation, units: Units) -> Iterator[KeyFigure]:
     result = explanation.average_loss
     outputs = list(result.output_names)
@@ -110,8 +115,12 @@ def _of_losses(explanation: Explanation, units: Units) -> Iterator[KeyFigure]:
     for column, output in enumerate(outputs):
         if math.isfinite(values[column]):
             named = name if len(outputs) == 1 else f"{name}, {clean(output)}"
-            constant = spell_beside(constants[column], all_values) if constants.size else ""
-            comparison = constant and f"{loss_names.yardstick(loss.loss)}: {constant}"
+            comparison = ""
+            if constants.size:
+                worse = is_no_better(loss.loss, values[column], constants[column])
+                constant = spell_beside(constants[column], all_values)
+                yardstick = loss_names.yardstick(loss.loss)
+                comparison = f"{'no better than ' * worse}{yardstick}: {constant}"
             if are_best[column]:
                 told = "perfect, as rows used in training can be"
                 comparison = f"{told}; {comparison}" if comparison else told

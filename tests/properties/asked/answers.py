@@ -20,6 +20,7 @@ NAN_BY_CONTRACT = {
     "attributions.mean_absolute_standard_errors": "a single row has no spread",
     "permutation_importance.importances.standard_errors": "a single repetition has no spread",
     "partial_dependence.curves.grid.numbers": "the grid point 'missing'",
+    "partial_dependence.curves.observed_means": "a point without rows, or another's target",
     "partial_dependence.differences.grid.numbers": "the grid point 'missing'",
     "individual_conditional_expectation.curves.grid.numbers": "the grid point 'missing'",
     "accumulated_local_effects.curves.grid.numbers": "the missing value, where no row has any",

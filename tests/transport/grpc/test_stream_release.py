@@ -29,8 +29,10 @@ from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 from onnxplain.v1.upload_pb2 import UploadModelRequest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport import request_log
+from onnxplain_server.transport.grpc import grpc_server
 
-CALL_COUNT = 300
+MOST_STREAMS = 40
+CALL_COUNT = 60
 """More than a connection may have at a time."""
 
 PATIENCE = 120.0
@@ -93,7 +95,12 @@ def leave_while_sending(client: Any) -> None:
 
 @pytest.fixture
 def uncollected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No garbage is collected; and no log is written, since pytest keeps it, with tracebacks."""
+    """No garbage is collected; and no log is written, since pytest keeps it, with tracebacks.
+
+    A connection may have few streams.
+    """
+    monkeypatch.setattr(grpc_server, "_HELD_STREAMS", 0)
+    monkeypatch.setattr(grpc_server, "_SPARE_STREAMS", MOST_STREAMS)
     monkeypatch.setattr(request_log.LOG, "disabled", True)
     gc.collect()
     gc.disable()

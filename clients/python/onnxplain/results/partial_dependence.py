@@ -54,6 +54,9 @@ class PartialDependenceCurve(Tabular):
         some of the rows, 90 % intervals of the values on all of them; otherwise (0, n_outputs).
     row_weights : (n_points,)
         Weights of the rows nearest to each point; empty for a table read in blocks.
+    observed_means : (n_points, n_outputs)
+        Mean true values of these rows, NaN where none lie; (0, n_outputs) without a target on the
+        scale of the predictions, and for several features.
     standard_errors, simultaneous_lower, simultaneous_upper : (n_points, n_outputs)
         Standard errors of the values, and ends of the band that holds all values of an output at
         once; (0, n_outputs) without replicates.
@@ -77,6 +80,7 @@ class PartialDependenceCurve(Tabular):
     lower: npt.NDArray[np.float64]
     upper: npt.NDArray[np.float64]
     row_weights: npt.NDArray[np.float64]
+    observed_means: npt.NDArray[np.float64]
     standard_errors: npt.NDArray[np.float64]
     simultaneous_lower: npt.NDArray[np.float64]
     simultaneous_upper: npt.NDArray[np.float64]
@@ -99,7 +103,7 @@ class PartialDependenceCurve(Tabular):
             outside_shares=np.array(message.outside_shares),
             outside_share=message.outside_share if message.outside_shares else np.nan,
             message=message,
-            **_by_point(message, len(output_names)),
+            **_by_point(message, len(output_names), "observed_means"),
         )
 
     def to_arrow(self) -> pa.Table:
@@ -169,11 +173,11 @@ class GroupDifference(Tabular):
         return _to_arrow(self)
 
 
-def _by_point(message: Any, output_count: int) -> dict[str, npt.NDArray[np.float64]]:
-    """Read numbers of points and outputs."""
+def _by_point(message: Any, output_count: int, *others: str) -> dict[str, npt.NDArray[np.float64]]:
+    """Read numbers of points and outputs, and others of the same shape."""
     return {
         name: np.array(getattr(message, name)).reshape(-1, output_count)
-        for name in ("values", *BAND_FIELDS)
+        for name in ("values", *BAND_FIELDS, *others)
     }
 
 

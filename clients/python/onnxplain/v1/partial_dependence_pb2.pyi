@@ -71,7 +71,7 @@ class PartialDependenceResult(_message.Message):
     def __init__(self, output_names: _Optional[_Iterable[str]] = ..., curves: _Optional[_Iterable[_Union[PartialDependenceCurve, _Mapping]]] = ..., confidence_level: _Optional[float] = ..., differences: _Optional[_Iterable[_Union[GroupDifference, _Mapping]]] = ...) -> None: ...
 
 class PartialDependenceCurve(_message.Message):
-    __slots__ = ("features", "group", "grid", "values", "weight", "lower", "upper", "row_weights", "outside_shares", "outside_share", "outside_partner", "standard_errors", "simultaneous_lower", "simultaneous_upper")
+    __slots__ = ("features", "group", "grid", "values", "weight", "lower", "upper", "row_weights", "observed_means", "outside_shares", "outside_share", "outside_partner", "standard_errors", "simultaneous_lower", "simultaneous_upper")
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     GRID_FIELD_NUMBER: _ClassVar[int]
@@ -80,6 +80,7 @@ class PartialDependenceCurve(_message.Message):
     LOWER_FIELD_NUMBER: _ClassVar[int]
     UPPER_FIELD_NUMBER: _ClassVar[int]
     ROW_WEIGHTS_FIELD_NUMBER: _ClassVar[int]
+    OBSERVED_MEANS_FIELD_NUMBER: _ClassVar[int]
     OUTSIDE_SHARES_FIELD_NUMBER: _ClassVar[int]
     OUTSIDE_SHARE_FIELD_NUMBER: _ClassVar[int]
     OUTSIDE_PARTNER_FIELD_NUMBER: _ClassVar[int]
@@ -94,13 +95,14 @@ class PartialDependenceCurve(_message.Message):
     lower: _containers.RepeatedScalarFieldContainer[float]
     upper: _containers.RepeatedScalarFieldContainer[float]
     row_weights: _containers.RepeatedScalarFieldContainer[float]
+    observed_means: _containers.RepeatedScalarFieldContainer[float]
     outside_shares: _containers.RepeatedScalarFieldContainer[float]
     outside_share: float
     outside_partner: str
     standard_errors: _containers.RepeatedScalarFieldContainer[float]
     simultaneous_lower: _containers.RepeatedScalarFieldContainer[float]
     simultaneous_upper: _containers.RepeatedScalarFieldContainer[float]
-    def __init__(self, features: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., grid: _Optional[_Iterable[_Union[_table_pb2.Column, _Mapping]]] = ..., values: _Optional[_Iterable[float]] = ..., weight: _Optional[float] = ..., lower: _Optional[_Iterable[float]] = ..., upper: _Optional[_Iterable[float]] = ..., row_weights: _Optional[_Iterable[float]] = ..., outside_shares: _Optional[_Iterable[float]] = ..., outside_share: _Optional[float] = ..., outside_partner: _Optional[str] = ..., standard_errors: _Optional[_Iterable[float]] = ..., simultaneous_lower: _Optional[_Iterable[float]] = ..., simultaneous_upper: _Optional[_Iterable[float]] = ...) -> None: ...
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., grid: _Optional[_Iterable[_Union[_table_pb2.Column, _Mapping]]] = ..., values: _Optional[_Iterable[float]] = ..., weight: _Optional[float] = ..., lower: _Optional[_Iterable[float]] = ..., upper: _Optional[_Iterable[float]] = ..., row_weights: _Optional[_Iterable[float]] = ..., observed_means: _Optional[_Iterable[float]] = ..., outside_shares: _Optional[_Iterable[float]] = ..., outside_share: _Optional[float] = ..., outside_partner: _Optional[str] = ..., standard_errors: _Optional[_Iterable[float]] = ..., simultaneous_lower: _Optional[_Iterable[float]] = ..., simultaneous_upper: _Optional[_Iterable[float]] = ...) -> None: ...
 
 class GroupDifference(_message.Message):
     __slots__ = ("features", "group", "reference_group", "grid", "values", "standard_errors", "lower", "upper", "simultaneous_lower", "simultaneous_upper")

@@ -10,6 +10,7 @@ from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.methods.support.curve_support import SupportOfCurves
+from onnxplain_server.explain.methods.support.observed_means import ObservedMeans
 from onnxplain_server.explain.registry import Change, Preparation, halvings, to_its_end
 from onnxplain_server.explain.streaming.streamed_columns import (
     StreamedColumns,
@@ -51,9 +52,11 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     if options.resampling.repeat_count:
         return _with_bands(task, options, points, drawn, support)
 
+    observed = ObservedMeans(task, drawn)
+
     def run() -> Result:
         result = partial_dependence.compute(effects, options, points, groups)
-        return support.told(result, support.sources_of(groups))
+        return observed.told(support.told(result, support.sources_of(groups)))
 
     def run_sampled(of: SampledRows) -> Result:
         result = sampled.compute(effects.restrict(sample.unmerged(rows)), options, points, of)
@@ -81,7 +84,7 @@ def _with_bands(
         ResampledRows(g.label, sample.unmerged(g.rows), sample.units(sample.table.as_sent(g.rows)))
         for g in groups
     ]
-    merged = _row_groups(task, groups)
+    merged, observed = _row_groups(task, groups), ObservedMeans(task, groups)
     predicts = task.request.tabular_choice.predicts
     is_whole = curve_bands.are_all_averaged(resampled, options.resampling, predicts=predicts)
     drawn = resampled if is_whole else [group.sample(seed) for group in resampled]
@@ -90,7 +93,7 @@ def _with_bands(
     def run() -> Result:
         plain = None if is_whole else partial_dependence.compute(effects, options, points, merged)
         result = curve_bands.compute(effects, options, points, resampled, seed, plain)
-        return support.told(result, support.sources_of(merged))
+        return observed.told(support.told(result, support.sources_of(merged)))
 
     rows = np.concatenate([group.rows for group in groups])
     return Job(options, own_cost + curve_bands.cost(points, drawn), run, sample.used(rows))

@@ -43,7 +43,7 @@ def _kept(grid: Array, values: Matrix, tolerance: float) -> Indices:
 
 def _merged(piece: Piece, kept: Indices) -> Piece:
     """Keep some points, each with the rows of those left out behind it."""
-    weights, means = piece.row_weights, piece.near_means
+    weights = piece.row_weights
     merged = None if weights is None else np.add.reduceat(weights, kept)
     return replace(
         piece,
@@ -51,12 +51,15 @@ def _merged(piece: Piece, kept: Indices) -> Piece:
         values=piece.values[kept],
         row_weights=merged,
         bands=tuple(ends[kept] for ends in piece.bands),
-        near_means=None if means is None or weights is None else _means(means, weights, kept),
+        predicted_means=_means(piece.predicted_means, weights, kept),
+        observed_means=_means(piece.observed_means, weights, kept),
         outside_shares=None if piece.outside_shares is None else piece.outside_shares[kept],
     )
 
 
-def _means(means: Vector, weights: Vector, kept: Indices) -> Vector:
+def _means(means: Vector | None, weights: Vector | None, kept: Indices) -> Vector | None:
+    if means is None or weights is None:
+        return None
     sums = np.add.reduceat(np.where(weights > 0, means, 0.0) * weights, kept)
     totals = np.add.reduceat(weights, kept)
     merged: Vector = np.full(len(kept), np.nan)

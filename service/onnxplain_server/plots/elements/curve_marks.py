@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -21,8 +21,16 @@ _AVERAGE: Spec = {"type": "rule", "color": "#5f6368", "strokeDash": [4, 3], **_S
 _TRACK = 14
 """Pixels from the plot to the track of the common scale."""
 _TRACK_COLOUR, _TRACK_WIDTH = "#dadce0", 5
-_NEAR_COLOUR = SERIES_COLOURS[5]
-_BIN_COUNT = 20
+_PREDICTED = ("mean prediction of rows", {"size": 36, "color": SERIES_COLOURS[5]})
+_OBSERVED = (
+    "mean true value of rows",
+    {"size": 44, "shape": "cross", "filled": True, "color": SERIES_COLOURS[2]},
+)
+"""Names and looks of the means of rows."""
+_MOST_WIDENED = 4.0
+"""Times that means of true values may widen the scale of a curve."""
+PREDICTED_BINS, OBSERVED_BINS = 20, 10
+"""Most means of a curve: true values differ more from row to row than predictions."""
 _LEAST = 0.006
 """Shortest range on the track that can be seen, as a share of it."""
 
@@ -54,6 +62,10 @@ class CommonScale:
         return float(middle - half), float(middle + half)
 
 
+Means: TypeAlias = tuple[tuple[Any, float], ...]
+"""Values of a feature, each with a mean of the rows there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Marks:
     """Marks of one curve.
@@ -64,13 +76,18 @@ class Marks:
         Mean of the curve at the rows' own values, where it is known.
     reach : (low, high) or None
         Its range on the common scale, from 0 to 1; None without such a scale.
-    near_means : tuple of (value of the feature, mean prediction)
-        Of rows as they are, which differ in other features too.
+    predicted_means, observed_means : tuple of (value of the feature, mean)
+        Of the predictions and the true values of rows as they are, which differ in other features
+        too.
+    are_observed_beyond : bool
+        Whether the means of true values are left out, as they would flatten the curve.
     """
 
     average: float | None = None
     reach: tuple[float, float] | None = None
-    near_means: tuple[tuple[Any, float], ...] = ()
+    predicted_means: Means = ()
+    observed_means: Means = ()
+    are_observed_beyond: bool = False
 
 
 NO_MARKS = Marks()
@@ -87,15 +104,36 @@ def marks_of(values: Vector, row_weights: Vector | None, scale: CommonScale | No
     return Marks(average, scale.shares(values) if scale else None)
 
 
-def binned(points: Array, row_weights: Vector, near_means: Vector) -> tuple[tuple[Any, float], ...]:
-    """Return the mean predictions of rows, of many numbers in bins of about as many rows each."""
+def with_means(marks: Marks, values: Vector, predicted: Means, observed: Means) -> Marks:
+    """Add means of rows; those of true values where the scale has place for them."""
+    known = np.array([value for _, value in predicted] + [*values.tolist()])
+    true = np.array([value for _, value in observed])
+    beyond = _range([known, true]) > _MOST_WIDENED * _range([known])
+    return replace(
+        marks,
+        predicted_means=predicted,
+        observed_means=() if beyond else observed,
+        are_observed_beyond=beyond,
+    )
+
+
+def _range(parts: Sequence[Vector]) -> float:
+    joined = np.concatenate(parts)
+    finite = joined[np.isfinite(joined)]
+    return float(np.ptp(finite)) if finite.size else 0.0
+
+
+def binned(points: Array, row_weights: Vector, near_means: Vector | None, count: int) -> Means:
+    """Return the means of rows at their points, of many numbers in `count` bins of equal weight."""
+    if near_means is None:
+        return ()
     held = np.flatnonzero(row_weights > 0)
-    if points.dtype.kind in "OU" or len(held) <= _BIN_COUNT:
+    if points.dtype.kind in "OU" or len(held) <= count:
         return tuple(zip(points[held].tolist(), near_means[held].tolist(), strict=True))
     held = held[np.isfinite(points[held])]
     held = held[np.argsort(points[held], kind="stable")]
     middles = np.cumsum(row_weights[held]) - row_weights[held] / 2
-    bins = (_BIN_COUNT * middles / row_weights[held].sum()).astype(int)
+    bins = (count * middles / row_weights[held].sum()).astype(int)
     found = []
     for number in np.unique(bins):
         own = held[bins == number]
@@ -109,18 +147,12 @@ def layers(axis: Axis, marks: Marks, value: Spec) -> list[Spec]:
     """Draw the marks: the average across the plot, the common scale as a track beside it."""
     is_list = isinstance(axis, Categories)
     drawn: list[Spec] = []
-    rows: list[Spec]
     if marks.average is not None:
-        rows = [{"value": data_number(marks.average)}]
+        own = [{"value": data_number(marks.average)}]
         place = {"x" if is_list else "y": value}
-        drawn.append({"data": {"values": rows}, "mark": _AVERAGE, "encoding": place})
-    rows = [
-        {"x": axis.position(point), "value": data_number(mean), "point": axis.text(point)}
-        for point, mean in marks.near_means
-        if math.isfinite(mean) and _is_on(axis, point)
-    ]
-    if rows:
-        drawn.append(_circles(axis, rows, value))
+        drawn.append({"data": {"values": own}, "mark": _AVERAGE, "encoding": place})
+    drawn += _points(axis, marks.predicted_means, value, _PREDICTED)
+    drawn += _points(axis, marks.observed_means, value, _OBSERVED)
     if marks.reach is not None:
         low, high = marks.reach
         drawn += [
@@ -134,27 +166,26 @@ def _is_on(axis: Axis, point: Any) -> bool:
     return axis.holds(point) if isinstance(axis, Categories) else axis.spans(point)
 
 
-def _circles(axis: Axis, rows: list[Spec], value: Spec) -> Spec:
-    """Draw the mean predictions of rows as circles."""
+def _points(axis: Axis, means: Means, value: Spec, look: tuple[str, Spec]) -> list[Spec]:
+    """Draw means of rows as points that no line joins; none without any."""
+    rows: list[Spec] = [
+        {"x": axis.position(point), "value": data_number(mean), "point": axis.text(point)}
+        for point, mean in means
+        if math.isfinite(mean) and _is_on(axis, point)
+    ]
+    if not rows:
+        return []
     is_list = isinstance(axis, Categories)
     channel = axis.channel() if isinstance(axis, Categories) else axis.channel(to_edges=False)
     place = {"field": "x", **channel}
+    name, mark = look
     tips = tooltip(
-        ("value", "mean prediction of rows", scale_format(np.array([r["value"] for r in rows]))),
+        ("value", name, scale_format(np.array([row["value"] for row in rows]))),
         ("point", axis.title, ""),
     )
     places = {"y": place, "x": value} if is_list else {"x": place, "y": value}
-    return {
-        "data": {"values": rows},
-        "mark": {
-            "type": "point",
-            "size": 36,
-            "strokeWidth": 1.5,
-            "color": _NEAR_COLOUR,
-            "clip": True,
-        },
-        "encoding": {**places, "tooltip": tips},
-    }
+    mark = {"type": "point", "strokeWidth": 1.5, "clip": True, **mark}
+    return [{"data": {"values": rows}, "mark": mark, "encoding": {**places, "tooltip": tips}}]
 
 
 def _on_track(low: float, high: float, colour: str, *, is_list: bool) -> Spec:
@@ -178,10 +209,15 @@ def remarks(axis: Axis, values: Vector, marks: Marks) -> list[str]:
     if marks.average is not None:
         average = spell_on_scale(marks.average, values)
         told.append(f"dashed: its mean over the rows, {average}")
-    if marks.near_means:
+    if marks.predicted_means:
         told.append(
             "circles: mean prediction of the rows there, which differ in other features too"
         )
+    if marks.observed_means:
+        of = "these rows" if marks.predicted_means else "the rows there"
+        told.append(f"crosses: mean true value of {of}")
+    if marks.are_observed_beyond:
+        told.append("mean true values of the rows there lie beyond this scale")
     if marks.reach is not None:
         side = "above" if isinstance(axis, Categories) else "at the right"
         told.append(f"bar {side}: its range on the scale of all curves")

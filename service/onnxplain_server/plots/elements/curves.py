@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -65,8 +66,10 @@ class Series:
     values : (n,)
     row_weights : (n,) or None
         Weights of the rows nearest to each point, where they are known.
-    near_means : (n,) or None
+    predicted_means : (n,) or None
         Mean predictions of these rows, where they are known.
+    observed_means : (n,) or None
+        Mean true values of these rows, where they are known.
     bands : tuple of four (n,) arrays, or empty
         Lower and upper ends of the intervals of the values, then those of the simultaneous band.
     outside_shares : (n,) or None
@@ -78,7 +81,8 @@ class Series:
     points: Array
     values: Vector
     row_weights: Vector | None = None
-    near_means: Vector | None = None
+    predicted_means: Vector | None = None
+    observed_means: Vector | None = None
     bands: tuple[Vector, ...] = ()
     outside_shares: Vector | None = None
 
@@ -142,10 +146,12 @@ def marks_of(series: Sequence[Series], scale: CommonScale | None) -> Marks:
         return NO_MARKS
     (one,) = series
     marks = curve_marks.marks_of(one.values, one.row_weights, scale)
-    if one.near_means is None or one.row_weights is None:
+    if one.row_weights is None:
         return marks
-    means = curve_marks.binned(one.points, one.row_weights, one.near_means)
-    return replace(marks, near_means=means)
+    binned = partial(curve_marks.binned, one.points, one.row_weights)
+    predicted = binned(one.predicted_means, curve_marks.PREDICTED_BINS)
+    observed = binned(one.observed_means, curve_marks.OBSERVED_BINS)
+    return curve_marks.with_means(marks, one.values, predicted, observed)
 
 
 def mark_remarks(axis: Axis, series: Sequence[Series], marks: Marks, sample: Array) -> list[str]:

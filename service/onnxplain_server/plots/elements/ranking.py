@@ -146,7 +146,9 @@ def counts(noun: str, bars: Bars, output_count: int) -> list[str]:
     if bars.nonzero > len(bars.labels):
         remarks.append(f"{len(bars.labels)} strongest of {bars.total} {noun}s")
     elif bars.nonzero not in (0, bars.total):
-        remarks.append(f"{bars.nonzero} of {bars.total} {noun}s; the others are at 0")
+        left = bars.total - bars.nonzero
+        others = "the other is" if left == 1 else "the others are"
+        remarks.append(f"{bars.nonzero} of {bars.total} {noun}s; {others} at 0")
     elif bars.nonzero == 0 and bars.total > len(bars.labels):
         remarks.append(f"First {len(bars.labels)} of {bars.total} {noun}s")
     if output_count > len(bars.outputs):

@@ -23,8 +23,10 @@ class Piece:
     ----------
     row_weights : (n_points,) or None
         Weights of the rows nearest to each point, where they are known.
-    near_means : (n_points,) or None
+    predicted_means : (n_points,) or None
         Mean predictions of these rows, where they are known.
+    observed_means : (n_points,) or None
+        Mean true values of these rows, where they are known.
     bands : tuple of four (n_points,) arrays, or empty
         Lower and upper ends of the intervals of the values, then those of the simultaneous band.
     outside_shares : (n_points,) or None
@@ -36,7 +38,8 @@ class Piece:
     grid: tuple[Array, ...]
     values: Vector
     row_weights: Vector | None = None
-    near_means: Vector | None = None
+    predicted_means: Vector | None = None
+    observed_means: Vector | None = None
     bands: tuple[Vector, ...] = ()
     outside_shares: Vector | None = None
 
@@ -97,7 +100,8 @@ def views(result: Result) -> Iterator[View]:
                     curve.grid,
                     drawable(curve.values[:, column]),
                     curve.row_weights,
-                    _of_output(curve.near_means, column),
+                    _of_output(curve.predicted_means, column),
+                    _of_output(curve.observed_means, column),
                     tuple(drawable(ends[:, column]) for ends in _ends(curve)),
                     outside_shares=curve.outside_shares,
                 )

@@ -51,7 +51,7 @@ def draw(measures: Sequence[Measure], titles: BarTitles) -> Spec:
         for measure in measures
         for rank, row in _ranked(measure.bars)
     ]  # fmt: skip
-    titled = [{"title": wrapped([m.axis_title], _TITLE_WIDTH), PARAMETER: m.name} for m in measures]
+    titled = [{"title": _title_lines(m.axis_title), PARAMETER: m.name} for m in measures]
     layers = body.pop("layer", None) or [{"mark": body.pop("mark")}]
     encoding = body.pop("encoding")
     encoding["y"] = {**encoding["y"], "sort": {"field": "rank", "op": "min"}}
@@ -66,6 +66,13 @@ def draw(measures: Sequence[Measure], titles: BarTitles) -> Spec:
             {"data": {"values": titled}, "transform": [chosen], **_axis_title()},
         ],
     }
+
+
+def _title_lines(title: str) -> list[str]:
+    """Break the title of an axis before its unit, where it is too long for one line."""
+    before, bracket, unit = title.partition(" (")
+    parts = [title] if len(title) <= _TITLE_WIDTH or not bracket else [before, f"({unit}"]
+    return wrapped(parts, _TITLE_WIDTH)
 
 
 def measures(specification: Spec) -> list[str]:

@@ -42,19 +42,19 @@ class _Order:
 
 _ORDERS = (
     _Order(
-        "overall",
-        "Interactions of each feature with all others",
-        "feature",
-        "share of prediction variance from interactions of the feature",
-        "Typical size of the feature's interactions",
-    ),
-    _Order(
         "pairwise",
         "Interactions of pairs",
         "pair",
         "share of the pair's joint effect that is interaction",
         "Typical size of the interaction",
         is_ratio_of_small=True,
+    ),
+    _Order(
+        "overall",
+        "Interactions of each feature with all others",
+        "feature",
+        "share of prediction variance from interactions of the feature",
+        "Typical size of the feature's interactions",
     ),
     _Order(
         "threeway",

@@ -149,20 +149,20 @@ def _notes(curves: Sequence[PartialDependenceCurve]) -> Iterator[Note]:
     if not largest:
         return
     ranked = sorted(largest.values(), key=lambda curve: -(curve.outside_share or 0))
-    parts = [_part(curve) for curve in ranked[:_MOST_TOLD]]
+    parts = [_part(curve, is_first=at == 0) for at, curve in enumerate(ranked[:_MOST_TOLD])]
     more = len(ranked) - len(parts)
-    parts += [f"{more} more"] if more else []
+    parts += [f"{more} more curves"] if more > 1 else [f"{more} more curve"] * more
     message = (
-        "Curves lead outside the data: shares of the rows that, moved along the curve, combine "
-        f"values that the table lacks: {'; '.join(parts)}. No row of the table tells whether the "
-        "model is right there."
+        "Moved along these curves, rows get combinations of values that the table lacks: "
+        f"{'; '.join(parts)}. No row tells whether the model is right about such rows."
     )
     yield Note(MethodWarning.CURVES_EXTRAPOLATE, message)
 
 
-def _part(curve: PartialDependenceCurve) -> str:
-    """Write the share of one curve."""
+def _part(curve: PartialDependenceCurve, *, is_first: bool) -> str:
+    """Write the share of one curve: "31% of them along 'x', mostly beside 'y'"."""
     group = f" in group {curve.group!r}" if curve.group else ""
-    beside = f", mostly with {curve.outside_partner!r}" if curve.outside_partner else ""
+    beside = f", mostly beside {curve.outside_partner!r}" if curve.outside_partner else ""
     names = " × ".join(map(repr, curve.features))
-    return f"{names}{group} {share_text(curve.outside_share or 0)}{beside}"
+    share = share_text(curve.outside_share or 0)
+    return f"{share}{' of them' * is_first} along {names}{group}{beside}"
