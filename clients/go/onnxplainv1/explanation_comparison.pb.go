@@ -990,7 +990,7 @@ type RankingComparison struct {
 	Kind ReplicatedStatistic_Kind `protobuf:"varint,2,opt,name=kind,proto3,enum=onnxplain.v1.ReplicatedStatistic_Kind" json:"kind,omitempty"`
 	// The output.
 	OutputName string `protobuf:"bytes,3,opt,name=output_name,json=outputName,proto3" json:"output_name,omitempty"`
-	// Features that both sides rank.
+	// Features that both sides rank, of thousands the 300 most important ones of either side.
 	FeatureCount int32 `protobuf:"varint,4,opt,name=feature_count,json=featureCount,proto3" json:"feature_count,omitempty"`
 	// Kendall's rank correlation (tau-b) of both rankings, in [-1, 1].
 	RankCorrelation float64 `protobuf:"fixed64,5,opt,name=rank_correlation,json=rankCorrelation,proto3" json:"rank_correlation,omitempty"`
