@@ -58,7 +58,8 @@ def write(tmp_path) -> Callable[[str, pb.ExplainResponse], Path]:
 
 @pytest.fixture
 def before(write) -> Path:
-    return write("before.json", kept(1.0, 0.02, 0.01))
+    path: Path = write("before.json", kept(1.0, 0.02, 0.01))
+    return path
 
 
 RULES = """

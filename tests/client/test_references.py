@@ -216,6 +216,46 @@ def test_what_contradicts_the_reference_is_refused(client, reference, asked, fie
     assert (refused.value.reason, refused.value.field) == ("INVALID_OPTION", field)
 
 
+def without_c() -> bytes:
+    """The model a + 0.1 a b, of a and b."""
+    value = helper.make_tensor("k", TensorProto.DOUBLE, [1, 1], [0.1])
+    nodes = [
+        helper.make_node("Mul", ["a", "b"], ["ab"]),
+        helper.make_node("Mul", ["ab", "k"], ["kab"]),
+        helper.make_node("Add", ["a", "kab"], ["y"]),
+    ]
+    inputs = [helper.make_tensor_value_info(n, TensorProto.DOUBLE, ["n", 1]) for n in "ab"]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.DOUBLE, ["n", 1])]
+    graph = helper.make_graph(nodes, "two", inputs, outputs, [value])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return bytes(made.SerializeToString())
+
+
+def test_a_feature_that_one_model_lacks_is_named(client) -> None:
+    asked = {"replicates": True, "plots": False}
+    kept = client.explain(model(0.1), rows(), onnxplain.Interactions(), **asked)
+    found = client.explain(without_c(), rows(), reference=kept, plots=False).comparison
+    back = client.explain(without_c(), rows(), onnxplain.Interactions(), **asked)
+    more = client.explain(model(0.1), rows(), reference=back, plots=False).comparison
+
+    assert {each.features for each in found.differences} == {(), ("a",), ("b",), ("a", "b")}
+    lacking = {("c",), ("a", "c"), ("b", "c")}
+    assert {each.features for each in found.unmatched} == lacking
+    assert {each.reason for each in found.unmatched} == {"the answer does not have it"}
+    assert {each.features for each in more.unmatched} == lacking
+    assert {each.reason for each in more.unmatched} == {"the reference does not have it"}
+
+
+def test_a_curve_of_a_feature_that_the_model_lacks_is_refused(client, reference) -> None:
+    with pytest.raises(onnxplain.ExplainError) as refused:
+        compared(client, reference, without_c())
+
+    assert (refused.value.reason, refused.value.field) == (
+        "UNKNOWN_FEATURE",
+        "methods[2].partial_dependence.features[1].names",
+    )
+
+
 def test_methods_beside_a_reference_are_refused(client, reference) -> None:
     with pytest.raises(onnxplain.ExplainError, match="methods are those of the reference"):
         client.explain(model(0.1), rows(), onnxplain.Firm(), reference=reference)

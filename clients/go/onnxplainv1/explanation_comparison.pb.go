@@ -506,7 +506,9 @@ type ExplanationComparison struct {
 	// Rankings of features by importance, for each output.
 	Rankings []*RankingComparison `protobuf:"bytes,10,rep,name=rankings,proto3" json:"rankings,omitempty"`
 	// What one side has and the other lacks, or what cannot be compared.
-	Unmatched     []*UnmatchedStatistic `protobuf:"bytes,11,rep,name=unmatched,proto3" json:"unmatched,omitempty"`
+	Unmatched []*UnmatchedStatistic `protobuf:"bytes,11,rep,name=unmatched,proto3" json:"unmatched,omitempty"`
+	// Pictures of the numbers of each kind, where `ExplainRequest.plots` asks for plots.
+	Plots         []*Plot `protobuf:"bytes,12,rep,name=plots,proto3" json:"plots,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -614,6 +616,13 @@ func (x *ExplanationComparison) GetRankings() []*RankingComparison {
 func (x *ExplanationComparison) GetUnmatched() []*UnmatchedStatistic {
 	if x != nil {
 		return x.Unmatched
+	}
+	return nil
+}
+
+func (x *ExplanationComparison) GetPlots() []*Plot {
+	if x != nil {
+		return x.Plots
 	}
 	return nil
 }
@@ -990,7 +999,7 @@ type RankingComparison struct {
 	Kind ReplicatedStatistic_Kind `protobuf:"varint,2,opt,name=kind,proto3,enum=onnxplain.v1.ReplicatedStatistic_Kind" json:"kind,omitempty"`
 	// The output.
 	OutputName string `protobuf:"bytes,3,opt,name=output_name,json=outputName,proto3" json:"output_name,omitempty"`
-	// Features that both sides rank.
+	// Features that both sides rank, of thousands the 300 most important ones of either side.
 	FeatureCount int32 `protobuf:"varint,4,opt,name=feature_count,json=featureCount,proto3" json:"feature_count,omitempty"`
 	// Kendall's rank correlation (tau-b) of both rankings, in [-1, 1].
 	RankCorrelation float64 `protobuf:"fixed64,5,opt,name=rank_correlation,json=rankCorrelation,proto3" json:"rank_correlation,omitempty"`
@@ -1287,7 +1296,7 @@ var File_onnxplain_v1_explanation_comparison_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_comparison_proto_rawDesc = "" +
 	"\n" +
-	")onnxplain/v1/explanation_comparison.proto\x12\fonnxplain.v1\x1a\x18onnxplain/v1/table.proto\"{\n" +
+	")onnxplain/v1/explanation_comparison.proto\x12\fonnxplain.v1\x1a\x17onnxplain/v1/plot.proto\x1a\x18onnxplain/v1/table.proto\"{\n" +
 	"\x13StatisticReplicates\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x12A\n" +
 	"\n" +
@@ -1339,7 +1348,7 @@ const file_onnxplain_v1_explanation_comparison_proto_rawDesc = "" +
 	"\x12BENJAMINI_HOCHBERG\x10\x02\x12\b\n" +
 	"\x04NONE\x10\x03B\x13\n" +
 	"\x11_confidence_levelB\x10\n" +
-	"\x0e_leading_count\"\xa0\x05\n" +
+	"\x0e_leading_count\"\xca\x05\n" +
 	"\x15ExplanationComparison\x12\x1b\n" +
 	"\tis_paired\x18\x01 \x01(\bR\bisPaired\x12%\n" +
 	"\x0epairing_reason\x18\x02 \x01(\tR\rpairingReason\x124\n" +
@@ -1352,7 +1361,8 @@ const file_onnxplain_v1_explanation_comparison_proto_rawDesc = "" +
 	"\x06curves\x18\t \x03(\v2\x1d.onnxplain.v1.CurveDifferenceR\x06curves\x12;\n" +
 	"\brankings\x18\n" +
 	" \x03(\v2\x1f.onnxplain.v1.RankingComparisonR\brankings\x12>\n" +
-	"\tunmatched\x18\v \x03(\v2 .onnxplain.v1.UnmatchedStatisticR\tunmatched\"N\n" +
+	"\tunmatched\x18\v \x03(\v2 .onnxplain.v1.UnmatchedStatisticR\tunmatched\x12(\n" +
+	"\x05plots\x18\f \x03(\v2\x12.onnxplain.v1.PlotR\x05plots\"N\n" +
 	"\aVerdict\x12\x17\n" +
 	"\x13VERDICT_UNSPECIFIED\x10\x00\x12\v\n" +
 	"\aCHANGED\x10\x01\x12\r\n" +
@@ -1458,6 +1468,7 @@ var file_onnxplain_v1_explanation_comparison_proto_goTypes = []any{
 	(*LeadingChange)(nil),              // 10: onnxplain.v1.LeadingChange
 	(*UnmatchedStatistic)(nil),         // 11: onnxplain.v1.UnmatchedStatistic
 	(*Column)(nil),                     // 12: onnxplain.v1.Column
+	(*Plot)(nil),                       // 13: onnxplain.v1.Plot
 }
 var file_onnxplain_v1_explanation_comparison_proto_depIdxs = []int32{
 	4,  // 0: onnxplain.v1.StatisticReplicates.statistics:type_name -> onnxplain.v1.ReplicatedStatistic
@@ -1469,19 +1480,20 @@ var file_onnxplain_v1_explanation_comparison_proto_depIdxs = []int32{
 	8,  // 6: onnxplain.v1.ExplanationComparison.curves:type_name -> onnxplain.v1.CurveDifference
 	9,  // 7: onnxplain.v1.ExplanationComparison.rankings:type_name -> onnxplain.v1.RankingComparison
 	11, // 8: onnxplain.v1.ExplanationComparison.unmatched:type_name -> onnxplain.v1.UnmatchedStatistic
-	0,  // 9: onnxplain.v1.StatisticDifference.kind:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
-	2,  // 10: onnxplain.v1.StatisticDifference.verdict:type_name -> onnxplain.v1.ExplanationComparison.Verdict
-	0,  // 11: onnxplain.v1.CurveDifference.kind:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
-	12, // 12: onnxplain.v1.CurveDifference.grid:type_name -> onnxplain.v1.Column
-	2,  // 13: onnxplain.v1.CurveDifference.verdict:type_name -> onnxplain.v1.ExplanationComparison.Verdict
-	0,  // 14: onnxplain.v1.RankingComparison.kind:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
-	10, // 15: onnxplain.v1.RankingComparison.leading_changes:type_name -> onnxplain.v1.LeadingChange
-	0,  // 16: onnxplain.v1.UnmatchedStatistic.kind:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
-	17, // [17:17] is the sub-list for method output_type
-	17, // [17:17] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	13, // 9: onnxplain.v1.ExplanationComparison.plots:type_name -> onnxplain.v1.Plot
+	0,  // 10: onnxplain.v1.StatisticDifference.kind:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
+	2,  // 11: onnxplain.v1.StatisticDifference.verdict:type_name -> onnxplain.v1.ExplanationComparison.Verdict
+	0,  // 12: onnxplain.v1.CurveDifference.kind:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
+	12, // 13: onnxplain.v1.CurveDifference.grid:type_name -> onnxplain.v1.Column
+	2,  // 14: onnxplain.v1.CurveDifference.verdict:type_name -> onnxplain.v1.ExplanationComparison.Verdict
+	0,  // 15: onnxplain.v1.RankingComparison.kind:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
+	10, // 16: onnxplain.v1.RankingComparison.leading_changes:type_name -> onnxplain.v1.LeadingChange
+	0,  // 17: onnxplain.v1.UnmatchedStatistic.kind:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_comparison_proto_init() }
@@ -1489,6 +1501,7 @@ func file_onnxplain_v1_explanation_comparison_proto_init() {
 	if File_onnxplain_v1_explanation_comparison_proto != nil {
 		return
 	}
+	file_onnxplain_v1_plot_proto_init()
 	file_onnxplain_v1_table_proto_init()
 	file_onnxplain_v1_explanation_comparison_proto_msgTypes[2].OneofWrappers = []any{}
 	type x struct{}

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
-from onnxplain.v1 import model_pb2, plot_pb2
+from onnxplain.v1 import model_pb2
 from onnxplain.v1 import prediction_comparison_pb2 as comparison_pb2
 
 from onnxplain_server.core.model import Description
 from onnxplain_server.explain import Answer, Explanation, PartialExplanation, RowsUsed
 from onnxplain_server.explain.expected_predictions.comparison import PredictionComparison
-from onnxplain_server.plots.elements.chart import Plot
 from onnxplain_server.wire import message_fields, method_options, method_results
 from onnxplain_server.wire.answers.model_summary import model_summary
+from onnxplain_server.wire.answers.plot_messages import write_plot
 from onnxplain_server.wire.answers.warning_messages import write_warnings
 from onnxplain_server.wire.comparisons.replicates import write_replicates
 from onnxplain_server.wire.result_tables.table_check import names_table
@@ -107,7 +106,7 @@ def _explanation(
     explanation: Explanation, *, rows: bool, replicates: bool = False
 ) -> service_pb2.Explanation:
     message = service_pb2.Explanation(
-        plots=[_plot(plot) for plot in explanation.plots],
+        plots=[write_plot(plot) for plot in explanation.plots],
         options=method_options.write(explanation.options),
         class_pairings=[
             service_pb2.ClassPairing(label=pairing.label, output_name=pairing.output_name)
@@ -134,13 +133,4 @@ def _rows(rows: RowsUsed) -> service_pb2.RowsUsed:
         weight=rows.weight,
         seed=rows.seed,
         cluster_count=rows.clusters,
-    )
-
-
-def _plot(plot: Plot) -> plot_pb2.Plot:
-    return plot_pb2.Plot(
-        name=plot.name,
-        title=plot.title,
-        description=plot.description,
-        vega_lite=json.dumps(plot.vega_lite, ensure_ascii=False, separators=(",", ":")),
     )

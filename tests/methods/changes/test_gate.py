@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.methods.changes.comparison import ChangeOptions, compare
+from onnxplain_server.methods.changes.found import Changes
 from onnxplain_server.methods.changes.gate import GateFinding, judge
 from onnxplain_server.methods.changes.matching import KeptStatistics
 from onnxplain_server.methods.resampling import ReplicatedStatistic
@@ -88,6 +89,22 @@ def test_each_rule_has_each_outcome(rule, after, expected) -> None:
         assert found.lower <= found.margin <= found.upper
         assert (found.lower >= 0) is (expected == "HOLDS")
         assert (found.upper < 0) is (expected == "FAILS")
+
+
+def test_tables_that_draw_the_same_numbers_are_independent() -> None:
+    """Replicates of one seed are equal by number, though the rows of two tables are not."""
+    own = number("AVERAGE_LOSS", (), 1.0, 0.1, 0)
+    side = KeptStatistics(("y",), (own,))
+    rules = read_rules(b'[[rule]]\nstatistic = "average_loss"\nholds = "change <= 0.01"')
+    widths = []
+    for is_paired in (True, False):
+        (found,) = judge(
+            rules, [(0, side, side)], Changes(), is_paired=is_paired, are_classes=False
+        )
+        widths.append(found.upper - found.lower)
+
+    assert widths[0] == 0
+    assert widths[1] == pytest.approx(2 * 1.97 * 2**0.5 * 0.1, rel=0.15)
 
 
 def test_the_statistic_nearest_to_failing_is_named() -> None:

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnxplain_server.methods.changes.rankings import compare_rankings, kendall_tau, ndcg
+from onnxplain_server.methods.changes.rankings import (
+    compare_rankings,
+    kendall_tau,
+    most_important,
+    ndcg,
+)
 from scipy import stats
 from sklearn.metrics import ndcg_score
 
@@ -58,6 +63,14 @@ def test_a_place_that_chance_gives_is_not_sure() -> None:
     assert all(c.replicate_share < 0.9 for c in found.leading_changes)
     assert found.rank_correlation.lower < found.rank_correlation.value
     assert found.rank_correlation.upper == 1
+
+
+def test_of_thousands_of_features_the_first_of_either_side_are_compared() -> None:
+    before, after = np.arange(2_000.0), np.arange(2_000.0)[::-1]
+
+    chosen = most_important(before, after)
+    assert chosen.tolist() == [*range(300), *range(1_700, 2_000)]
+    assert most_important(before[:50], after[:50]).tolist() == [*range(50)]
 
 
 def test_features_of_no_importance_are_never_leading() -> None:

@@ -1,3 +1,4 @@
+from onnxplain.v1 import plot_pb2 as _plot_pb2
 from onnxplain.v1 import table_pb2 as _table_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -93,7 +94,7 @@ class ComparisonOptions(_message.Message):
     def __init__(self, confidence_level: _Optional[float] = ..., correction: _Optional[_Union[ComparisonOptions.Correction, str]] = ..., leading_count: _Optional[int] = ...) -> None: ...
 
 class ExplanationComparison(_message.Message):
-    __slots__ = ("is_paired", "pairing_reason", "reference_model_digest", "reference_table_digest", "reference_model_name", "options", "tested_count", "differences", "curves", "rankings", "unmatched")
+    __slots__ = ("is_paired", "pairing_reason", "reference_model_digest", "reference_table_digest", "reference_model_name", "options", "tested_count", "differences", "curves", "rankings", "unmatched", "plots")
     class Verdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         VERDICT_UNSPECIFIED: _ClassVar[ExplanationComparison.Verdict]
@@ -115,6 +116,7 @@ class ExplanationComparison(_message.Message):
     CURVES_FIELD_NUMBER: _ClassVar[int]
     RANKINGS_FIELD_NUMBER: _ClassVar[int]
     UNMATCHED_FIELD_NUMBER: _ClassVar[int]
+    PLOTS_FIELD_NUMBER: _ClassVar[int]
     is_paired: bool
     pairing_reason: str
     reference_model_digest: str
@@ -126,7 +128,8 @@ class ExplanationComparison(_message.Message):
     curves: _containers.RepeatedCompositeFieldContainer[CurveDifference]
     rankings: _containers.RepeatedCompositeFieldContainer[RankingComparison]
     unmatched: _containers.RepeatedCompositeFieldContainer[UnmatchedStatistic]
-    def __init__(self, is_paired: bool = ..., pairing_reason: _Optional[str] = ..., reference_model_digest: _Optional[str] = ..., reference_table_digest: _Optional[str] = ..., reference_model_name: _Optional[str] = ..., options: _Optional[_Union[ComparisonOptions, _Mapping]] = ..., tested_count: _Optional[int] = ..., differences: _Optional[_Iterable[_Union[StatisticDifference, _Mapping]]] = ..., curves: _Optional[_Iterable[_Union[CurveDifference, _Mapping]]] = ..., rankings: _Optional[_Iterable[_Union[RankingComparison, _Mapping]]] = ..., unmatched: _Optional[_Iterable[_Union[UnmatchedStatistic, _Mapping]]] = ...) -> None: ...
+    plots: _containers.RepeatedCompositeFieldContainer[_plot_pb2.Plot]
+    def __init__(self, is_paired: bool = ..., pairing_reason: _Optional[str] = ..., reference_model_digest: _Optional[str] = ..., reference_table_digest: _Optional[str] = ..., reference_model_name: _Optional[str] = ..., options: _Optional[_Union[ComparisonOptions, _Mapping]] = ..., tested_count: _Optional[int] = ..., differences: _Optional[_Iterable[_Union[StatisticDifference, _Mapping]]] = ..., curves: _Optional[_Iterable[_Union[CurveDifference, _Mapping]]] = ..., rankings: _Optional[_Iterable[_Union[RankingComparison, _Mapping]]] = ..., unmatched: _Optional[_Iterable[_Union[UnmatchedStatistic, _Mapping]]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ...) -> None: ...
 
 class StatisticDifference(_message.Message):
     __slots__ = ("explanation_index", "kind", "features", "group", "output_name", "reference_value", "value", "difference", "standard_error", "bias", "lower", "upper", "p_value", "adjusted_p_value", "verdict")

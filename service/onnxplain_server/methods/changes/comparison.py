@@ -34,7 +34,7 @@ from onnxplain_server.methods.changes.matching import (
     match,
     not_matched,
 )
-from onnxplain_server.methods.changes.rankings import compare_rankings
+from onnxplain_server.methods.changes.rankings import compare_rankings, most_important
 from onnxplain_server.methods.resampling import ReplicatedStatistic
 
 MEAN_SQUARES = frozenset({
@@ -223,9 +223,15 @@ class _ExplanationPair:
             )
             for k, output in enumerate(outputs):
                 own = self._together(before[:, :, k], after[:, :, k])
-                count = self.options.leading_count
-                found = compare_rankings(features, *own, count, self.options.confidence_level)
-                yield OutputRankings(self.index, kind, output.name, len(features), found)
+                ranked_ones = most_important(own[0][0], own[1][0])
+                found = compare_rankings(
+                    [features[i] for i in ranked_ones],
+                    own[0][:, ranked_ones],
+                    own[1][:, ranked_ones],
+                    self.options.leading_count,
+                    self.options.confidence_level,
+                )
+                yield OutputRankings(self.index, kind, output.name, len(ranked_ones), found)
 
     def _together(self, before: Matrix, after: Matrix) -> tuple[Matrix, Matrix]:
         """Put replicates together, (1 + n, n_features), without those that lack a number."""

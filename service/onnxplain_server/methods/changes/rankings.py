@@ -20,6 +20,9 @@ import numpy as np
 from onnxplain_server.core.arrays import Flags, Indices, Matrix, Vector
 from onnxplain_server.methods.changes.differences import ROUNDING
 
+_MOST_RANKED = 300
+"""Features of each side that are ranked: the time of a rank correlation grows with their square."""
+
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
@@ -58,6 +61,12 @@ class ComparedRanking:
     ndcg: Agreement
     leading_changes: tuple[LeadingChange, ...]
     same_leading_share: float
+
+
+def most_important(reference: Vector, answer: Vector) -> Indices:
+    """Return the positions of the features that are compared: the first ones of either side."""
+    first = [_order(sizes)[:_MOST_RANKED] for sizes in (reference, answer)]
+    return np.union1d(*first)
 
 
 def compare_rankings(

@@ -15,7 +15,9 @@ from onnxplain_server.methods.changes.found import Changes, CurveDifference, Out
 from onnxplain_server.methods.changes.gate import GateFinding, GateRule, judge
 from onnxplain_server.methods.changes.matching import KeptStatistics, UnmatchedStatistic
 from onnxplain_server.methods.option_checks import check_limits
+from onnxplain_server.plots.changes import plots
 from onnxplain_server.wire import message_fields
+from onnxplain_server.wire.answers.plot_messages import write_plot
 from onnxplain_server.wire.comparisons.pairing import Pairing, pair_answers, pair_explanations
 from onnxplain_server.wire.comparisons.replicates import read_replicates
 from onnxplain_server.wire.message_fields import Values, WriteExceptions
@@ -99,7 +101,10 @@ def add_comparison(
     """Compare a complete answer with the reference of its request, if it has one."""
     if not request.HasField("reference"):
         return
-    response.comparison.CopyFrom(compare_answers(request.reference, response).message())
+    compared = compare_answers(request.reference, response)
+    response.comparison.CopyFrom(compared.message())
+    if request.plots or not request.HasField("plots"):
+        response.comparison.plots.extend(map(write_plot, plots(compared.changes)))
     if not request.replicates:
         for explanation in response.explanations:
             explanation.ClearField("replicates")

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from onnxplain.columns import Values, from_column
+from onnxplain.results.plots import Plot
 from onnxplain.results.reading import read
 from onnxplain.results.tabular import Tabular, joined
 from onnxplain.v1 import explanation_comparison_pb2 as comparison_pb2
@@ -173,6 +174,8 @@ class ExplanationComparison(Tabular):
     rankings : tuple of RankingComparison
     unmatched : tuple of UnmatchedStatistic
         What one side lacks.
+    plots : tuple of Plot
+        Of the numbers of each kind; none without `plots` in the request.
     message : ExplanationComparison
         The comparison as the contract has it.
     """
@@ -184,6 +187,7 @@ class ExplanationComparison(Tabular):
     curves: tuple[CurveDifference, ...]
     rankings: tuple[RankingComparison, ...]
     unmatched: tuple[UnmatchedStatistic, ...]
+    plots: tuple[Plot, ...]
     message: comparison_pb2.ExplanationComparison = field(repr=False)
 
     @classmethod
@@ -196,6 +200,7 @@ class ExplanationComparison(Tabular):
             curves=tuple(map(_curve, message.curves)),
             rankings=tuple(map(_ranking, message.rankings)),
             unmatched=tuple(read(UnmatchedStatistic, each) for each in message.unmatched),
+            plots=tuple(map(Plot.from_message, message.plots)),
             message=message,
         )
 

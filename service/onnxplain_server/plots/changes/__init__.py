@@ -1,0 +1,126 @@
+"""Plots of what has changed: two dots for each statistic, with the interval of their difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from onnxplain_server.methods.changes.found import Changes, StatisticDifference
+from onnxplain_server.plots.elements.bars import labels_of
+from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
+from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
+from onnxplain_server.plots.elements.style import BAR_STEP, PLAIN_COLOUR, PLOT_WIDTH, Spec
+
+_MOST = 15
+_KINDS = {
+    "TOTAL_INTERACTION": "H² of all interactions",
+    "OVERALL_INTERACTION": "H² of each feature",
+    "PAIRWISE_INTERACTION": "H² of pairs",
+    "THREEWAY_INTERACTION": "H² of triples",
+    "IMPORTANCE": "importance, share",
+    "AVERAGE_LOSS": "average loss",
+    "FIRM_IMPORTANCE": "importance by FIRM",
+    "FIRM_IMPORTANCE_SQUARE": "squared importance by FIRM",
+    "MEAN_ABSOLUTE_ATTRIBUTION": "mean size of attributions",
+}
+"""Kinds that are drawn, with titles of their axes: mean squares go along with shares."""
+_QUIET = "#9aa0a6"
+
+
+def plots(changes: Changes) -> tuple[Plot, ...]:
+    """Draw the numbers of each kind and output; names are like "change-importance-price"."""
+    groups: dict[tuple[int, str, str], list[StatisticDifference]] = {}
+    for each in changes.differences:
+        subject = each.subject
+        if subject.kind in _KINDS and np.isfinite([each.reference_value, each.value]).all():
+            key = subject.explanation_index, subject.kind, subject.output_name
+            groups.setdefault(key, []).append(each)
+    stems = (f"change-{kind}-{output}".lower() for _, kind, output in groups)
+    return tuple(
+        _plot(name, own) for name, own in zip(identifiers(stems), groups.values(), strict=True)
+    )
+
+
+def _plot(name: str, differences: Sequence[StatisticDifference]) -> Plot:
+    largest = sorted(differences, key=lambda each: -abs(each.difference))[:_MOST]
+    labels = _labels(largest)
+    rows = [dict(_row(label, each)) for label, each in zip(labels, largest, strict=True)]
+    subject = differences[0].subject
+    measure = _KINDS[subject.kind]
+    title = f"Change of {measure} for {shorten(clean(subject.output_name))}"
+    remarks = list(_remarks(largest, len(differences)))
+    description = " ".join(f"{sentence}." for sentence in [title, *remarks])
+    return finish(name, title, remarks, description, _body(rows, labels, measure))
+
+
+def _labels(differences: Sequence[StatisticDifference]) -> tuple[str, ...]:
+    parts = [
+        (*each.subject.features, *filter(None, [each.subject.group])) or ("all",)
+        for each in differences
+    ]
+    return labels_of(parts)
+
+
+def _row(label: str, each: StatisticDifference) -> Iterator[tuple[str, object]]:
+    """Yield the fields of a statistic; its interval stands around the reference's value."""
+    yield "label", label
+    yield "reference", each.reference_value
+    yield "value", each.value
+    yield "verdict", "changed" if each.test.verdict == "CHANGED" else "not shown"
+    yield "difference", each.difference
+    if np.isfinite([each.lower, each.upper]).all():
+        yield "low", each.reference_value + each.lower
+        yield "high", each.reference_value + each.upper
+
+
+def _remarks(differences: Sequence[StatisticDifference], count: int) -> Iterator[str]:
+    changed = sum(each.test.verdict == "CHANGED" for each in differences)
+    yield f"{changed} of {len(differences)} changed by more than chance"
+    yield "Ring: reference; dot: answer, filled blue where it has changed"
+    yield "Line: interval of the change, from the ring"
+    if count > len(differences):
+        yield f"The {len(differences)} largest changes of {count}"
+
+
+def _body(rows: list[dict[str, object]], labels: Sequence[str], measure: str) -> Spec:
+    y: Spec = {
+        "field": "label",
+        "type": "nominal",
+        "sort": list(labels),
+        "title": None,
+        "axis": {"ticks": False, "domain": False},
+    }
+    x: Spec = {"type": "quantitative", "title": measure, "scale": {"zero": False, "padding": 10}}
+    colour: Spec = {
+        "condition": {"test": "datum.verdict == 'changed'", "value": PLAIN_COLOUR},
+        "value": _QUIET,
+    }
+    shown = tooltip(
+        ("label", "statistic", ""),
+        ("reference", "reference", ".4g"),
+        ("value", "answer", ".4g"),
+        ("difference", "change", "+.3g"),
+        ("verdict", "verdict", ""),
+    )
+    line = {"x": {"field": "low", **x}, "x2": {"field": "high"}, "y": y, "color": colour}
+    ring = {"x": {"field": "reference", **x}, "y": y, "tooltip": shown}
+    dot = {"x": {"field": "value", **x}, "y": y, "color": colour, "tooltip": shown}
+    own = [row for row in rows if "low" in row]
+    return {
+        "data": {"values": rows},
+        "width": PLOT_WIDTH,
+        "height": {"step": BAR_STEP},
+        "layer": [
+            {
+                "data": {"values": own},
+                "mark": {"type": "rule", "strokeWidth": 5, "opacity": 0.35},
+                "encoding": line,
+            },
+            {
+                "mark": {"type": "point", "size": 70, "color": "#202124", "filled": False},
+                "encoding": ring,
+            },
+            {"mark": {"type": "point", "size": 60, "filled": True, "opacity": 1}, "encoding": dot},
+        ],
+    }

@@ -1,0 +1,59 @@
+"""Plots of changes: both values and the interval between them, and which have changed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnxplain_server.methods.changes.comparison import ChangeOptions, compare
+from onnxplain_server.methods.changes.found import Changes
+from onnxplain_server.methods.changes.matching import KeptStatistics
+from onnxplain_server.methods.resampling import ReplicatedStatistic
+from onnxplain_server.plots.changes import plots
+
+
+def changes(before: dict[str, float], after: dict[str, float], kind: str = "IMPORTANCE") -> Changes:
+    random = np.random.default_rng(0)
+    sides = []
+    for own in (before, after):
+        statistics = []
+        for name, value in own.items():
+            numbers = value + np.vstack([[[0.0]], random.normal(0, 0.01, (100, 1))])
+            features = tuple(name.split("+"))
+            statistics.append(ReplicatedStatistic.of_numbers(kind, features, numbers, 500.0))
+        sides.append(KeptStatistics(("price",), tuple(statistics)))
+    pairs = [(0, sides[0], sides[1])]
+    return compare(pairs, ChangeOptions(), is_paired=True, are_classes=False)
+
+
+def test_values_and_intervals_of_the_change_are_drawn(check_readable) -> None:
+    (plot,) = plots(changes({"zip": 0.1, "age": 0.3}, {"zip": 0.5, "age": 0.31}))
+
+    check_readable(plot)
+    assert plot.name == "change-importance-price"
+    assert "1 of 2 changed by more than chance." in plot.description
+    zip_, age = plot.vega_lite["data"]["values"]
+    assert (zip_["label"], zip_["reference"], zip_["value"]) == ("zip", 0.1, 0.5)
+    assert [zip_["verdict"], age["verdict"]] == ["changed", "not shown"]
+    assert zip_["low"] < 0.5 < zip_["high"]
+    assert zip_["high"] - zip_["low"] == pytest.approx(4 * 2**0.5 * 0.01, rel=0.2)
+
+
+def test_of_many_the_largest_changes_are_drawn(check_readable) -> None:
+    names = [f"a rather long name of a feature {i}" for i in range(20)]
+    before = dict.fromkeys(names, 0.1)
+    after = {name: 0.1 + 0.01 * i for i, name in enumerate(names)}
+    (plot,) = plots(changes(before, after))
+
+    check_readable(plot)
+    assert len(plot.vega_lite["data"]["values"]) == 15
+    assert "The 15 largest changes of 20." in plot.description
+
+
+def test_losses_of_all_rows_have_a_label(check_readable) -> None:
+    (plot,) = plots(changes({"": 1.0}, {"": 1.5}, "AVERAGE_LOSS"))
+
+    check_readable(plot)
+
+
+def test_mean_squares_go_along_with_shares() -> None:
+    assert plots(changes({"a": 1.0}, {"a": 1.5}, "IMPORTANCE_SQUARE")) == ()
