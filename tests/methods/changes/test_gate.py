@@ -7,8 +7,9 @@ import pytest
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.methods.changes.comparison import ChangeOptions, compare
 from onnxplain_server.methods.changes.found import Changes
-from onnxplain_server.methods.changes.gate import GateFinding, judge
+from onnxplain_server.methods.changes.gate import judge
 from onnxplain_server.methods.changes.matching import KeptStatistics
+from onnxplain_server.methods.changes.rules import GateFinding
 from onnxplain_server.methods.resampling import ReplicatedStatistic
 from onnxplain_server.wire.comparisons.rules import read_rules
 

@@ -34,7 +34,7 @@ from onnxplain_server.cli.requests.text_columns import TextColumns
 from onnxplain_server.wire import canonical
 
 if TYPE_CHECKING:
-    from onnxplain_server.methods.changes.gate import GateFinding
+    from onnxplain_server.methods.changes.rules import GateFinding
 
 COMMAND_CLASS = methods.MethodCommand
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from onnxplain_server.cli import files
 from onnxplain_server.cli.output.formats import DescriptionOutput, is_for_terminal
 from onnxplain_server.cli.output.tables import rendered
-from onnxplain_server.methods.changes.gate import GateFinding
+from onnxplain_server.methods.changes.rules import GateFinding
 from onnxplain_server.report.changes import change_files, change_tables
 from onnxplain_server.report.changes.change_tables import TextTable
 from onnxplain_server.report.sentences.changes import changed

@@ -26,71 +26,8 @@ from onnxplain_server.methods.changes.matching import (
     at_common_points,
     match,
 )
+from onnxplain_server.methods.changes.rules import NAMES, GateFinding, GateRule
 from onnxplain_server.methods.resampling import Deviations, ReplicatedStatistic
-
-NAMES = ("reference", "value", "change")
-"""Names that the condition of a rule may use."""
-_COMPARISONS = ("<", "<=", ">", ">=")
-
-
-@dataclass(frozen=True, slots=True)
-class GateRule:
-    """Rule about statistics, or about the leading features of rankings.
-
-    Attributes
-    ----------
-    name : str
-    kind : str
-        Of the statistics, or of the ranking.
-    features : frozenset of str
-        Together; empty for those of any.
-    group, output : str
-        Empty for any.
-    condition : Expression or None
-        A comparison; None: no feature may be new among the leading ones.
-    level : float
-    """
-
-    name: str
-    kind: str
-    features: frozenset[str]
-    group: str
-    output: str
-    condition: Expression | None
-    level: float
-
-
-@dataclass(frozen=True, slots=True)
-class GateFinding:
-    """Verdict on a rule, with its figures.
-
-    Attributes
-    ----------
-    rule : GateRule
-    verdict : str
-        HOLDS, FAILS or UNDECIDED.
-    subject : ComparedSubject or None
-        The statistic nearest to failing; None where there is none.
-    reference_value, value : float
-        Its values.
-    margin, lower, upper : float
-        How far the condition is met, negative where it is not, and the interval of that.
-    count : int
-        Statistics, and points of curves, that the rule is about.
-    reason : str
-        Why there are no numbers; empty where there are some.
-    """
-
-    rule: GateRule
-    verdict: str
-    subject: ComparedSubject | None = None
-    reference_value: float = float("nan")
-    value: float = float("nan")
-    margin: float = float("nan")
-    lower: float = float("nan")
-    upper: float = float("nan")
-    count: int = 0
-    reason: str = ""
 
 
 def judge(
@@ -172,7 +109,7 @@ def _of_condition(
     if not np.isfinite(margins).all():
         return GateFinding(rule, "UNDECIDED", reason="the condition is not finite")
     deviations = Deviations()
-    around = (replicates - np.nanmean(replicates, axis=0))[:, :, None]
+    around = (replicates - _mean(replicates))[:, :, None]
     deviations.add(around, np.abs(replicates).max(axis=(0, 1), keepdims=True)[0])
     units = min(side.unit_count for _, *sides in statistics for side in sides)
     band = deviations.band(margins[:, None], rule.level, units)
@@ -222,7 +159,7 @@ def _margins(
     drawn[0] = drawn[0] if is_paired else np.roll(drawn[0], 1, axis=0)
     is_square = subject.kind in MEAN_SQUARES
     own = [
-        2 * side.values - np.nanmean(side.replicates, axis=0) if is_square else side.values
+        2 * side.values - _mean(side.replicates) if is_square else side.values
         for side in (before, after)
     ]
     shape = drawn[0].shape
@@ -237,6 +174,12 @@ def _margins(
         np.concatenate([side[:points] for side in sides]),
         np.concatenate([side[points:].reshape(shape) for side in sides], axis=1),
     )
+
+
+def _mean(replicates: Matrix) -> Vector:
+    """Average the replicates that have rows: (n_points,), NaN without any."""
+    known = replicates[np.isfinite(replicates).all(axis=1)]
+    return known.mean(axis=0) if len(known) else np.full(replicates.shape[1], np.nan)
 
 
 def _numbers(condition: Expression, side: tuple[Node, Node], columns: ColumnValues) -> Vector:
@@ -261,12 +204,6 @@ def _sides(condition: Expression) -> Iterator[tuple[Node, Node]]:
     inner = small.operands[0]
     yield inner, large
     yield Computation("negative", (inner,), small.kind, small.place), large
-
-
-def is_condition(expression: Expression) -> bool:
-    """Return whether an expression is one comparison by size."""
-    root = expression.root
-    return isinstance(root, Computation) and root.name in _COMPARISONS
 
 
 def _of_leading(rule: GateRule, changes: Changes) -> GateFinding:

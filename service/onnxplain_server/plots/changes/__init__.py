@@ -26,6 +26,16 @@ _KINDS = {
 }
 """Kinds that are drawn, with titles of their axes: mean squares go along with shares."""
 _QUIET = "#9aa0a6"
+_LINE = {"type": "rule", "strokeWidth": 5, "opacity": 0.35}
+_RING = {"type": "point", "size": 70, "color": "#202124", "filled": False}
+_DOT = {"type": "point", "size": 60, "filled": True, "opacity": 1}
+_TOOLTIP = tooltip(
+    ("label", "statistic", ""),
+    ("reference", "reference", ".4g"),
+    ("value", "answer", ".4g"),
+    ("difference", "change", "+.3g"),
+    ("verdict", "verdict", ""),
+)
 
 
 def plots(changes: Changes) -> tuple[Plot, ...]:
@@ -84,43 +94,25 @@ def _remarks(differences: Sequence[StatisticDifference], count: int) -> Iterator
 
 
 def _body(rows: list[dict[str, object]], labels: Sequence[str], measure: str) -> Spec:
-    y: Spec = {
-        "field": "label",
-        "type": "nominal",
-        "sort": list(labels),
-        "title": None,
-        "axis": {"ticks": False, "domain": False},
-    }
     x: Spec = {"type": "quantitative", "title": measure, "scale": {"zero": False, "padding": 10}}
+    axis = {"ticks": False, "domain": False}
+    y: Spec = {"field": "label", "type": "nominal", "sort": list(labels)}
+    y |= {"title": None, "axis": axis}
     colour: Spec = {
         "condition": {"test": "datum.verdict == 'changed'", "value": PLAIN_COLOUR},
         "value": _QUIET,
     }
-    shown = tooltip(
-        ("label", "statistic", ""),
-        ("reference", "reference", ".4g"),
-        ("value", "answer", ".4g"),
-        ("difference", "change", "+.3g"),
-        ("verdict", "verdict", ""),
-    )
     line = {"x": {"field": "low", **x}, "x2": {"field": "high"}, "y": y, "color": colour}
-    ring = {"x": {"field": "reference", **x}, "y": y, "tooltip": shown}
-    dot = {"x": {"field": "value", **x}, "y": y, "color": colour, "tooltip": shown}
-    own = [row for row in rows if "low" in row]
+    ring = {"x": {"field": "reference", **x}, "y": y, "tooltip": _TOOLTIP}
+    dot = {"x": {"field": "value", **x}, "y": y, "color": colour, "tooltip": _TOOLTIP}
     return {
         "data": {"values": rows},
         "width": PLOT_WIDTH,
         "height": {"step": BAR_STEP},
         "layer": [
-            {
-                "data": {"values": own},
-                "mark": {"type": "rule", "strokeWidth": 5, "opacity": 0.35},
-                "encoding": line,
-            },
-            {
-                "mark": {"type": "point", "size": 70, "color": "#202124", "filled": False},
-                "encoding": ring,
-            },
-            {"mark": {"type": "point", "size": 60, "filled": True, "opacity": 1}, "encoding": dot},
+            {"data": {"values": [row for row in rows if "low" in row]}, "mark": _LINE}
+            | {"encoding": line},
+            {"mark": _RING, "encoding": ring},
+            {"mark": _DOT, "encoding": dot},
         ],
     }

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 from onnxplain.v1.explanation_comparison_pb2 import ExplanationComparison
 
-from onnxplain_server.methods.changes.gate import GateFinding
+from onnxplain_server.methods.changes.rules import GateFinding
 from onnxplain_server.report.changes import change_tables
 from onnxplain_server.report.changes.change_tables import TextTable
 from onnxplain_server.report.sentences.changes import changed

@@ -12,7 +12,7 @@ from onnxplain.v1.explanation_comparison_pb2 import (
     StatisticDifference,
 )
 
-from onnxplain_server.methods.changes.gate import GateFinding
+from onnxplain_server.methods.changes.rules import GateFinding
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.report.sentences.changes import subject, words
 from onnxplain_server.report.sentences.words import feature_names

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from onnxplain.v1 import explanation_comparison_pb2 as comparison_pb2
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
@@ -12,8 +13,9 @@ from onnxplain_server.core.contract_limits import ComparisonOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.changes.comparison import ChangeOptions, compare
 from onnxplain_server.methods.changes.found import Changes, CurveDifference, OutputRankings
-from onnxplain_server.methods.changes.gate import GateFinding, GateRule, judge
+from onnxplain_server.methods.changes.gate import judge
 from onnxplain_server.methods.changes.matching import KeptStatistics, UnmatchedStatistic
+from onnxplain_server.methods.changes.rules import GateFinding, GateRule
 from onnxplain_server.methods.option_checks import check_limits
 from onnxplain_server.plots.changes import plots
 from onnxplain_server.wire import message_fields
@@ -52,7 +54,8 @@ class ComparedAnswers:
         """Judge rules about the answer."""
         is_paired, are_classes = self.pairing.is_paired, self.are_classes
         own = rules, self.pairs, self.changes
-        return list(judge(*own, is_paired=is_paired, are_classes=are_classes))
+        with np.errstate(all="ignore"):  # numbers of answers may be infinite
+            return list(judge(*own, is_paired=is_paired, are_classes=are_classes))
 
     def message(self) -> comparison_pb2.ExplanationComparison:
         """Write what has changed."""
@@ -91,7 +94,8 @@ def compare_answers(
         for before, after in pair_explanations(kept, answer)
     ]
     are_classes = kept.model.has_class_scores or answer.model.has_class_scores
-    changes = compare(pairs, options, is_paired=pairing.is_paired, are_classes=are_classes)
+    with np.errstate(all="ignore"):  # as in `judge`
+        changes = compare(pairs, options, is_paired=pairing.is_paired, are_classes=are_classes)
     return ComparedAnswers(kept, options, pairing, pairs, are_classes, changes)
 
 

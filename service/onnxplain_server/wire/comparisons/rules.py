@@ -12,7 +12,7 @@ from onnxplain_server.core.contract_limits import ComparisonOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.limits import within
 from onnxplain_server.language import Expression, Scope, ValueKind, parse
-from onnxplain_server.methods.changes.gate import NAMES, GateRule, is_condition
+from onnxplain_server.methods.changes.rules import NAMES, GateRule, is_condition
 
 _FIELDS = {
     "name": str,
