@@ -15,7 +15,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, category_features, unremembered
 from onnxplain_server.core.rows import Features, feeds
 from onnxplain_server.effects.batch_size import BatchSize, call_within_memory
-from onnxplain_server.effects.layers.model import FirstLayers
+from onnxplain_server.effects.layers.rows import KnownRows
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.recording.journal import Journal
 from onnxplain_server.effects.recording.recorded_rows import (
@@ -43,8 +43,8 @@ class Predictor:
         Runs calls in parallel; each call uses one thread.
     journal : Journal or None
         Records the predictions of slow models, call by call.
-    first : FirstLayers or None
-        Of the model, where hybrid rows are made of their parts.
+    layers : KnownRows or None
+        First layers of the model, where hybrid rows are made of their parts.
     """
 
     def __init__(  # noqa: PLR0917 - its parts
@@ -55,7 +55,7 @@ class Predictor:
         batch_size: BatchSize,
         threads: ThreadPoolExecutor,
         journal: Journal | None = None,
-        first: FirstLayers | None = None,
+        layers: KnownRows | None = None,
     ) -> None:
         self.model = model if ledger.is_planned else unremembered(model)
         self._outputs = outputs
@@ -66,7 +66,7 @@ class Predictor:
         self.batch_size = batch_size
         self.ledger = ledger
         self.journal = journal
-        self.first = first
+        self.layers = layers
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -100,7 +100,7 @@ class Predictor:
     def recording_in(self, journal: Journal) -> Predictor:
         """Return the same predictor with a journal."""
         parts = self.model, self._outputs, self.ledger, self.batch_size, self._threads
-        return Predictor(*parts, journal, self.first)
+        return Predictor(*parts, journal, self.layers)
 
     def unit(self) -> AbstractContextManager[None]:
         """Run a piece of work whose number is cached at its end; see `Journal.unit`."""
@@ -115,16 +115,17 @@ class Predictor:
             self.batch_size,
             self._threads,
             self.journal,
-            self.first,
+            self.layers,
         )
 
-    def by_parts(self, first: FirstLayers) -> Predictor:
+    def by_parts(self, layers: KnownRows) -> Predictor:
         """Return the same predictor, with hybrid rows made of the parts of first layers."""
         parts = self.model, self._outputs, self.ledger, self.batch_size, self._threads
-        return Predictor(*parts, self.journal, first)
+        return Predictor(*parts, self.journal, layers)
 
-    def of_rest(self, first: FirstLayers) -> Predictor:
+    def of_rest(self, layers: KnownRows) -> Predictor:
         """Return the predictor of what follows the first layers of the model."""
+        first = layers.first
         parts = first.rest, self._outputs, self.ledger, first.batch_size, self._threads
         return Predictor(*parts, self.journal)
 

@@ -76,10 +76,10 @@ class Sweeper:
     @cached_property
     def _layered(self) -> tuple[Predictor, LayeredRows] | None:
         """The rest of the model, and the rows as its tensors, where it is known by parts."""
-        first = self._predictor.first
-        if first is None:
+        layers = self._predictor.layers
+        if layers is None:
             return None
-        return self._predictor.of_rest(first), LayeredRows(first, self._background)
+        return self._predictor.of_rest(layers), layers.rows(self._background)
 
     @ANY_NUMBERS
     def sweep(

@@ -19,6 +19,7 @@ from onnxplain_server.core.rows import Features
 from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.layers.rows import KnownRows
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.explain.engines.additive import AdditiveChoice, choose_additive
@@ -216,7 +217,7 @@ class _SilentHost:
         self._host.advance(0, 0)
 
 
-def _by_parts(  # noqa: PLR0917 - the choice depends on all of these
+def _by_parts(
     predictor: Predictor,
     features: Features,
     question: Question,
@@ -229,7 +230,7 @@ def _by_parts(  # noqa: PLR0917 - the choice depends on all of these
     if isinstance(first, Refusal):
         reason += f"; whole rows are predicted, because {first.reason}"
     elif first is not None:
-        predictor = predictor.by_parts(first)
+        predictor = predictor.by_parts(KnownRows(first))
         reason += f"; {MADE_OF_PARTS}"
     return _black_box(predictor, question, resources, reason, *notes)
 
@@ -237,7 +238,7 @@ def _by_parts(  # noqa: PLR0917 - the choice depends on all of these
 def _black_box(
     predictor: Predictor, question: Question, resources: Resources, reason: str, *notes: Note
 ) -> EngineChoice:
-    identity = _identity(question) + ("" if predictor.first is None else ";first layers")
+    identity = _identity(question) + ("" if predictor.layers is None else ";first layers")
     return EngineChoice(
         Engine.BLACK_BOX,
         f"effects are computed by predicting with the model, because {reason}",

@@ -27,7 +27,9 @@ def why_not_finite(first: FirstLayers, features: Features) -> str:
     Sums of such terms cannot be taken apart: 0 times a value that is missing or infinite is no
     number.
     """
-    summed = {n for t in first.tensors if isinstance(t.source, LayerSums) for n in t.source.matrices}
+    summed = {
+        n for t in first.tensors if isinstance(t.source, LayerSums) for n in t.source.matrices
+    }
     columns = features.cast_columns()
     step = max(1, _BLOCK_NUMBERS // max(sum(map(len, first.features)), 1))
     for start in range(0, features.n_rows if summed else 0, step):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TypeAlias
@@ -21,6 +22,8 @@ Moves: TypeAlias = list[Move]
 
 _BLOCK_NUMBERS = 1 << 22
 """Values that the front computes at once, which bounds memory."""
+_MOST_KNOWN = 4
+"""Backgrounds whose parts are held at a time."""
 _FLOATS = np.errstate(invalid="ignore", over="ignore")
 """Values that are not finite are the model's."""
 
@@ -103,7 +106,8 @@ class LayeredRows:
     def without(self, features: Sequence[int]) -> list[Array]:
         """Return the tensors of the rows without parts of features: (n, n_values), for `move`."""
         kept = []
-        for number, (tensor, total) in enumerate(zip(self.first.tensors, self._totals, strict=True)):
+        pairs = zip(self.first.tensors, self._totals, strict=True)
+        for number, (tensor, total) in enumerate(pairs):
             if isinstance(tensor.source, LayerSums):
                 rest = total
                 for j in features:
@@ -141,6 +145,31 @@ class LayeredRows:
                 moved = (np.concatenate(places), np.concatenate(list(own.values()), axis=1))
                 moves.append(moved if own else None)
         return moves
+
+
+class KnownRows:
+    """First layers for one request, with the rows that it used last.
+
+    Parameters
+    ----------
+    first : FirstLayers
+    """
+
+    def __init__(self, first: FirstLayers) -> None:
+        self.first = first
+        self._lock = threading.Lock()
+        self._known: dict[int, LayeredRows] = {}
+
+    def rows(self, background: Background) -> LayeredRows:
+        """Return rows as what follows the first layers takes them."""
+        with self._lock:
+            known = self._known.get(id(background))
+            if known is None:
+                known = LayeredRows(self.first, background)
+                if len(self._known) == _MOST_KNOWN:
+                    self._known.clear()
+                self._known[id(background)] = known  # which holds the background
+            return known
 
 
 @_FLOATS

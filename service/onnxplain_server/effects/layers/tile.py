@@ -9,7 +9,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix
 from onnxplain_server.effects.layers.model import FirstLayers
-from onnxplain_server.effects.layers.rows import LayeredRows, Moves
+from onnxplain_server.effects.layers.rows import LayeredRows, Move, Moves
 from onnxplain_server.effects.predictor import Predictor
 
 _MOST_BOUND = 64
@@ -124,9 +124,7 @@ class LayeredTile:
         self._calls.predict(fill, into)
 
 
-def _put(
-    buffer: Array, kept: Array, points: slice | Indices, move: tuple[Indices | None, Array] | None
-) -> None:
+def _put(buffer: Array, kept: Array, points: slice | Indices, move: Move) -> None:
     """Write rows at points: (n_points, n_rows, n_values), from (n_rows, n_values)."""
     if move is None:
         buffer[:] = kept
@@ -162,14 +160,8 @@ def predict_moved(  # noqa: PLR0917 - what is moved, and where
 
     def fill(part: slice, buffers: Sequence[Array]) -> None:
         for buffer, own, move in zip(buffers, kept, moves, strict=True):
-            np.take(own, row[part], axis=0, out=buffer)
-            if move is not None:
-                places, parts = move
-                if places is None:
-                    with np.errstate(invalid="ignore", over="ignore"):
-                        buffer += parts[point[part]]
-                else:
-                    buffer[:, places] = parts[point[part]]
+            np.take(own, row[part], axis=0, out=buffer, mode="clip")
+            _put(buffer[:, np.newaxis], buffer[:, np.newaxis], point[part], move)
 
     into = np.empty((len(row), len(predictor.output_names)))
     LayeredCalls(predictor, rows.first).predict(fill, into)

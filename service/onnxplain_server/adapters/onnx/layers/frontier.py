@@ -94,7 +94,9 @@ class FrontierReader:
             name = RowOperator(graph, node).name
             known = [each for each in node.input if each and graph.constant(each) is None]
             if (name in STEPS or name in MOVES) and all(each in affine for each in known):
-                affine.update(each for each in node.output if each in self.sums.floats & dependence.keys())
+                affine.update(
+                    each for each in node.output if each in self.sums.floats & dependence.keys()
+                )
         return frozenset(affine)
 
 

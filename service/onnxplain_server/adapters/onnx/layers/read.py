@@ -14,7 +14,6 @@ from onnxplain_server.adapters.onnx.analysis.precision import element_types
 from onnxplain_server.adapters.onnx.evaluation import RowBatches, Run
 from onnxplain_server.adapters.onnx.faults import prediction_failed
 from onnxplain_server.adapters.onnx.inputs import Feed
-from onnxplain_server.adapters.onnx.large_values import NO_VALUES
 from onnxplain_server.adapters.onnx.layers.frontier import FrontierReader, features_of
 from onnxplain_server.adapters.onnx.layers.gain import pays
 from onnxplain_server.adapters.onnx.layers.rest import is_continuous, rest_of
@@ -132,9 +131,7 @@ class _LayerReader:
         answers = _Cut(self.graph, self.feeds, names)(self.rows)
         return {name: answer.dtype for name, answer in zip(names, answers, strict=True)}
 
-    def _tensor(
-        self, name: str, own: AffineSum | None, numbers: Mapping[str, int]
-    ) -> LayerTensor:
+    def _tensor(self, name: str, own: AffineSum | None, numbers: Mapping[str, int]) -> LayerTensor:
         dtype, shape = self._types([name])[name], self._dependence[name].shape
         if own is None:
             return LayerTensor(name, dtype, shape, numbers[name])
