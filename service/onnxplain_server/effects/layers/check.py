@@ -16,6 +16,8 @@ from onnxplain_server.effects.layers.rows import LayeredRows, put
 
 _BLOCK_NUMBERS = 1 << 22
 """Values that the front computes at once, which bounds memory."""
+_SHARE_OF_LARGEST = 0.25
+"""Of the largest number of a type, up to which sums may reach on the way."""
 _REST_ROUNDINGS = 2_048
 """Roundings of the largest output by which the rest alone may differ from the whole model: the
 runtime fuses other nodes of it. This is the tolerance of the check of rows, 1e-4, in float32."""
@@ -25,20 +27,27 @@ def why_not_finite(first: FirstLayers, features: Features) -> str:
     """Say which feature has a term that is no finite number in some row; empty where none has.
 
     Sums of such terms cannot be taken apart: 0 times a value that is missing or infinite is no
-    number.
+    number. Nor can sums of terms that are beyond the numbers of the model's type.
     """
-    summed = {
-        n for t in first.tensors if isinstance(t.source, LayerSums) for n in t.source.matrices
-    }
+    sums = [tensor for tensor in first.tensors if isinstance(tensor.source, LayerSums)]
+    if not sums:
+        return ""
+    largest = [np.zeros((1, len(own))) for own in first.features]
     columns = features.cast_columns()
     step = max(1, _BLOCK_NUMBERS // max(sum(map(len, first.features)), 1))
-    for start in range(0, features.n_rows if summed else 0, step):
+    for start in range(0, features.n_rows, step):
         values = first.front(feeds(features, [own[start : start + step] for own in columns]))
-        for number in sorted(summed):
-            wrong = np.flatnonzero(~np.isfinite(values[number].astype(np.float64)).all(axis=0))
+        for most, own in zip(largest, values, strict=True):
+            np.maximum(most, np.abs(own.astype(np.float64)).max(axis=0), out=most)
+    for tensor in sums:
+        assert isinstance(tensor.source, LayerSums)  # noqa: S101 - chosen above
+        for number in tensor.source.matrices:
+            wrong = np.flatnonzero(~np.isfinite(largest[number][0]))
             if len(wrong):
                 name = features.names[first.features[number][wrong[0]]]
                 return f"a term of {name!r} in its first layer is not finite in some rows"
+        if (tensor.source.sizes(largest) > _SHARE_OF_LARGEST * np.finfo(tensor.dtype).max).any():
+            return "the terms of its first layer are too large to be added otherwise"
     return ""
 
 

@@ -11,6 +11,10 @@ from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.core.model import Model
 from onnxplain_server.effects.batch_size import BatchSize
 
+_PLACE_ROUNDINGS = 4
+"""Roundings by which a value may differ with its place in a call of the runtime: it computes
+functions of several values at once, and of those that are left over by other instructions."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LayerSums:
@@ -36,6 +40,20 @@ class LayerSums:
     absolute_offset: Vector
     addition_count: int
     rounding: float
+
+    def at(self, values: Sequence[Array]) -> Matrix:
+        """Compute the sums of values of the front: (n_rows, n_sums)."""
+        total = np.tile(self.offset, (len(values[0]), 1))
+        for number, matrix in self.matrices.items():
+            total += values[number].astype(np.float64) @ matrix.T
+        return total
+
+    def sizes(self, values: Sequence[Array]) -> Matrix:
+        """Return sums of the absolute terms of values of the front: (n_rows, n_sums)."""
+        total = np.tile(self.absolute_offset, (len(values[0]), 1))
+        for number, matrix in self.absolute.items():
+            total += np.abs(values[number].astype(np.float64)) @ matrix.T
+        return total
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,9 +122,7 @@ class FirstLayers:
     def sums(self, values: Sequence[Array]) -> list[Array]:
         """Compute the tensors from values of the front: (n_rows, n_values), sums in float64."""
         return [
-            values[tensor.source]
-            if isinstance(tensor.source, int)
-            else _added(tensor.source, tensor.source.matrices, values) + tensor.source.offset
+            values[tensor.source] if isinstance(tensor.source, int) else tensor.source.at(values)
             for tensor in self.tensors
         ]
 
@@ -117,18 +133,21 @@ class FirstLayers:
         -------
         list of (n_rows, n_values)
             n u / (1 - n u) times the sum of the absolute terms, for n operations on the way to a
-            sum (Higham 2002, Accuracy and Stability of Numerical Algorithms, section 3.1), and
-            for the four roundings of sums that are made of two parts.
+            sum (Higham 2002, Accuracy and Stability of Numerical Algorithms, section 3.1), for
+            the three roundings of sums that are made of two parts, and for those by which the
+            runtime computes a value of the front otherwise in another place of a call.
         """
         errors = []
         for tensor in self.tensors:
             source = tensor.source
             if isinstance(source, int):
-                errors.append(np.zeros(values[source].shape))
+                own = values[source]
+                places = _PLACE_ROUNDINGS * rounding if own.dtype.kind == "f" else 0.0
+                errors.append(places * np.abs(own.astype(np.float64)))
                 continue
-            count = (source.addition_count + 6) * max(rounding, source.rounding)
-            size = _added(source, source.absolute, [np.abs(each) for each in values])
-            errors.append(count / max(1 - count, 0.5) * (size + source.absolute_offset))
+            operations = source.addition_count + _PLACE_ROUNDINGS + 3
+            count = operations * max(rounding, source.rounding)
+            errors.append(count / max(1 - count, 0.5) * source.sizes(values))
         return errors
 
     def terms(self, feature: int, values: Sequence[Array]) -> list[Array | None]:
@@ -159,11 +178,3 @@ class FirstLayers:
         """Return the places of a feature's values in a tensor of the front."""
         assert isinstance(tensor.source, int)  # noqa: S101 - others are sums
         return np.flatnonzero(self.features[tensor.source] == feature)
-
-
-def _added(source: LayerSums, matrices: Mapping[int, Matrix], values: Sequence[Array]) -> Matrix:
-    """Multiply values of the front by coefficients: (n_rows, n_sums)."""
-    total = np.zeros((len(values[0]), len(source.offset)))
-    for number, matrix in matrices.items():
-        total += values[number].astype(np.float64) @ matrix.T
-    return total

@@ -137,13 +137,15 @@ class LayeredRows:
         moves: Moves = []
         for number, tensor in enumerate(self.first.tensors):
             own = {j: each for j, all_ in parts.items() if (each := all_[number]) is not None}
-            if isinstance(tensor.source, LayerSums):
+            if not own:
+                moves.append(None)
+            elif isinstance(tensor.source, LayerSums):
                 total = sum(own.values(), np.zeros(1))
-                moves.append((None, total.astype(tensor.dtype)) if own else None)
+                moves.append((None, total.astype(tensor.dtype)))
             else:
                 places = [self.first.places(j, tensor) for j in own]
-                moved = (np.concatenate(places), np.concatenate(list(own.values()), axis=1))
-                moves.append(moved if own else None)
+                values = np.concatenate(list(own.values()), axis=1)
+                moves.append((np.concatenate(places), values))
         return moves
 
 

@@ -25,9 +25,12 @@ def rest_of(graph: Graph, outputs: Sequence[str], inputs: Sequence[ValueInfoProt
     Raises
     ------
     RefusedError
-        If a node gives one of the tensors and another that the outputs need.
+        If a node gives one of the tensors and another that the outputs need, or if a tensor is an
+        output, which the runtime would leave in its own memory.
     """
     starts = {value.name for value in inputs}
+    if starts.intersection(outputs):
+        raise RefusedError("nothing follows its first layers")
     nodes = _behind(graph, outputs, starts)
     if any(starts.intersection(node.output) for node in nodes):
         raise RefusedError("a node of its first layer gives more than the layer")
