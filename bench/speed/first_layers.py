@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ class Network:
 
     def dense(self, tensor: str, sizes: Sequence[int]) -> bytes:
         """Add layers, and return the model."""
-        for before, after in zip(sizes[:-1], sizes[1:], strict=True):
+        for before, after in pairwise(sizes):
             weights = self.rng.normal(size=(before, after)) / np.sqrt(before)
             bias = self.constant(self.rng.normal(size=after).astype(np.float32))
             layer = self.constant(weights.astype(np.float32))
