@@ -14,7 +14,7 @@ from onnxplain_server.adapters.onnx.session import OnnxModel
 from onnxplain_server.adapters.runner.in_process import InProcess
 
 from bench.shared.null_host import NullHost
-from bench.speed.first_layers import Case, behind_one_hots, dense_alone
+from bench.speed.networks.first_layers import Case, behind_one_hots, dense_alone
 
 BY_PARTS = "the first layers of the model are computed once for each value of a feature"
 METHODS = [

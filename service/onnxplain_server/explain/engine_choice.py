@@ -19,11 +19,10 @@ from onnxplain_server.core.rows import Features
 from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.effects.engine import Effects
-from onnxplain_server.effects.layers.rows import KnownRows
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.explain.engines.additive import AdditiveChoice, choose_additive
-from onnxplain_server.explain.engines.layers import MADE_OF_PARTS, choose_layers
+from onnxplain_server.explain.engines.layers import by_parts
 from onnxplain_server.explain.prediction.model import PredictionModel
 from onnxplain_server.explain.prediction.trees import PredictionTrees, put_behind
 from onnxplain_server.explain.question import Engine, Question
@@ -225,14 +224,9 @@ def _by_parts(
     reason: str,
     *notes: Note,
 ) -> EngineChoice:
-    """Return the black box, with rows made of the first layers' parts where that saves time."""
-    first = choose_layers(predictor.model, features, resources)
-    if isinstance(first, Refusal):
-        reason += f"; whole rows are predicted, because {first.reason}"
-    elif first is not None:
-        predictor = predictor.by_parts(KnownRows(first))
-        reason += f"; {MADE_OF_PARTS}"
-    return _black_box(predictor, question, resources, reason, *notes)
+    """Return the black box, with hybrid rows made of first layers where that saves time."""
+    predictor, told = by_parts(predictor, features, resources)
+    return _black_box(predictor, question, resources, reason + told, *notes)
 
 
 def _black_box(

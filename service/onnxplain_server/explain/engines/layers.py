@@ -12,6 +12,8 @@ from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.background import unmerged
 from onnxplain_server.effects.layers.check import why_not_finite, why_they_differ
 from onnxplain_server.effects.layers.model import FirstLayers
+from onnxplain_server.effects.layers.rows import KnownRows
+from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.explain.prediction.model import PredictionModel
 from onnxplain_server.explain.prediction.trees import affine_predictions
 from onnxplain_server.explain.resources import Resources
@@ -23,6 +25,18 @@ MADE_OF_PARTS = (
     "predicted row takes what follows them"
 )
 """For the receipt."""
+
+
+def by_parts(
+    predictor: Predictor, features: Features, resources: Resources
+) -> tuple[Predictor, str]:
+    """Let hybrid rows be made of first layers where that saves time; say so, or why not."""
+    first = choose_layers(predictor.model, features, resources)
+    if isinstance(first, Refusal):
+        return predictor, f"; whole rows are predicted, because {first.reason}"
+    if first is None:
+        return predictor, ""
+    return predictor.by_parts(KnownRows(first)), f"; {MADE_OF_PARTS}"
 
 
 def choose_layers(

@@ -21,7 +21,7 @@ from onnxplain_server.core.arrays import Array
 
 from bench.speed.additive import ML, Case, bare, request_of, timed
 
-_ADULT = Path(__file__).parents[1] / "data" / "adult.csv.gz"
+_ADULT = Path(__file__).parents[2] / "data" / "adult.csv.gz"
 _ROWS = 4_000
 _REPEATS = 3
 """Of each measurement, of which the shortest counts."""
