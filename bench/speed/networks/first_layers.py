@@ -28,10 +28,7 @@ _REPEATS = 3
 _ANY = "ENGINE_UNSPECIFIED"
 QUESTIONS: Mapping[str, Mapping[str, Any]] = {
     "curves, 2,000 rows": {"methods": [{"partial_dependence": {}}], "row_count": 2_000},
-    "H², 300 rows": {
-        "methods": [{"interactions": {"pairwise_feature_count": 5}}],
-        "row_count": 300,
-    },
+    "H², 500 rows": {"methods": [{"interactions": {"pairwise_feature_count": 5}}]},
 }
 
 

@@ -251,7 +251,8 @@ class CurvePredictor:
         """Predict with features permuted between rows, per permutation: (n_rows, n_outputs)."""
 
         def predict(permutation: Indices) -> Matrix:
-            predictions = self._moved.permuted(features, permutation)
+            every = np.arange(len(permutation))
+            predictions = self._moved.with_features_of(features, permutation, every, every)
             return check_finite(
                 predictions, lambda _rows: "the model's prediction is not finite for shuffled rows"
             )

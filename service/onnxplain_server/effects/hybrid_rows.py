@@ -174,10 +174,8 @@ class HybridRows:
             predicted[same] = self._memo[rest][self._combined(rest)[1][at]][same]
         point, row = np.nonzero(new)
         if len(row):
-            points = [self._background.columns[j][at] for j in group]
-            predicted[new] = MovedRows(predictor, self._background).predict(
-                group, points, row, point
-            )
+            moved = MovedRows(predictor, self._background)
+            predicted[new] = moved.with_features_of(group, at, row, point)
         predictor.ledger.release(new.size - len(row))
         return predicted
 

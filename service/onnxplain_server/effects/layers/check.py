@@ -46,7 +46,10 @@ def why_not_finite(first: FirstLayers, features: Features) -> str:
             if len(wrong):
                 name = features.names[first.features[number][wrong[0]]]
                 return f"a term of {name!r} in its first layer is not finite in some rows"
-        if (tensor.source.sizes(largest) > _SHARE_OF_LARGEST * np.finfo(tensor.dtype).max).any():
+        if (
+            tensor.source.sizes(largest)
+            > _SHARE_OF_LARGEST * float(np.finfo(str(tensor.dtype)).max)
+        ).any():
             return "the terms of its first layer are too large to be added otherwise"
     return ""
 

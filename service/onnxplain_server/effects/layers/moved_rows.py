@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from onnxplain_server.core.arrays import Array, Indices, Matrix
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.layers.tile import predict_moved
@@ -47,12 +45,21 @@ class MovedRows:
         ]
         return self._predictor.predict_rows(self._background.features, columns)
 
-    def permuted(self, features: Sequence[int], permutation: Indices) -> Matrix:
-        """Predict rows with features of other rows: (n_rows, n_outputs)."""
-        layers, every = self._predictor.layers, np.arange(len(permutation))
+    def with_features_of(
+        self, features: Sequence[int], source: Indices, row: Indices, point: Indices
+    ) -> Matrix:
+        """Predict rows with features of other rows: (n, n_outputs).
+
+        Parameters
+        ----------
+        source : (n_points,)
+            Positions of rows whose values are the points.
+        row, point : (n,)
+            As of `predict`.
+        """
+        layers = self._predictor.layers
         if layers is not None:
             rows, rest = layers.rows(self._background), self._predictor.of_rest(layers)
-            moves = rows.own_parts(features, permutation)
-            return predict_moved(rest, rows, features, moves, every, every)
-        own = [self._background.columns[j] for j in features]
-        return self.predict(features, own, every, permutation)
+            return predict_moved(rest, rows, features, rows.own_parts(features, source), row, point)
+        own = [self._background.columns[j][source] for j in features]
+        return self.predict(features, own, row, point)
