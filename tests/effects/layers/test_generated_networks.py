@@ -71,6 +71,11 @@ class Network(Grown):
             tensor, size = self.dense(tensor, size)
         self.final = self.add(str(self.rng.choice(["Sigmoid", "Softmax", "Tanh"])), tensor)
 
+    def end_in_steps(self) -> None:
+        """Round the outputs to eighths."""
+        scaled = self.add("Mul", self.final, self.constant([8.0]))
+        self.final = self.add("Floor", scaled)
+
     def dense(self, tensor: str, width: int) -> tuple[str, int]:
         size = int(self.rng.integers(1, 6))
         weights, bias = self.numbers(width, size) / np.sqrt(width), self.numbers(size)
@@ -108,8 +113,10 @@ class Network(Grown):
 class Case:
     """A network, its engine by parts and its engine by whole rows."""
 
-    def __init__(self, seed: int, threads: ThreadPoolExecutor) -> None:
+    def __init__(self, seed: int, threads: ThreadPoolExecutor, *, is_stepped: bool = False) -> None:
         self.network = Network(seed)
+        if is_stepped:
+            self.network.end_in_steps()
         self.model, self.features = self.network.load(), self.network.features()
         first = self.model.first_layers
         if isinstance(first, Refusal) and first.reason in UNFIT:
@@ -194,3 +201,15 @@ def test_sums_of_parts_are_within_the_rounding_of_the_runtimes(threads, seed: in
                     made[:, places] = values
             assert made.dtype == expected.dtype
             assert (np.abs(made - expected) <= bound).all()
+
+
+@given(st.integers(0, 2**32))
+@settings(max_examples=25)
+def test_before_steps_no_sums_are_taken(threads, seed: int) -> None:
+    """A sum that is rounded otherwise might fall on the other side of a step."""
+    case = Case(seed, threads, is_stepped=True)
+    assert not case.first.has_sums
+    engines = case.by_parts, case.by_rows
+    for ours, theirs in zip(*(e.single(range(WIDTH)) for e in engines), strict=True):
+        case.close(ours.own, theirs.own)
+        case.close(ours.others, theirs.others)
