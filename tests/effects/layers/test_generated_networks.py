@@ -208,6 +208,8 @@ def test_sums_of_parts_are_within_the_rounding_of_the_runtimes(threads, seed: in
 def test_before_steps_no_sums_are_taken(threads, seed: int) -> None:
     """A sum that is rounded otherwise might fall on the other side of a step."""
     case = Case(seed, threads, is_stepped=True)
+    if np.isinf(case.background.columns[0]).any():
+        reject()  # whose predictions may be none
     assert not case.first.has_sums
     engines = case.by_parts, case.by_rows
     for ours, theirs in zip(*(e.single(range(WIDTH)) for e in engines), strict=True):
