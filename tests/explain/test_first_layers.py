@@ -14,7 +14,8 @@ from onnxplain_server.adapters.onnx.session import OnnxModel
 from onnxplain_server.adapters.runner.in_process import InProcess
 
 from bench.shared.null_host import NullHost
-from bench.speed.networks.first_layers import Case, behind_one_hots, dense_alone
+from bench.speed.additive import Case
+from bench.speed.networks.first_layers import behind_one_hots, dense_alone
 
 BY_PARTS = "the first layers of the model are computed once for each value of a feature"
 METHODS = [
@@ -104,7 +105,7 @@ def test_what_is_not_finite_is_told(runner: InProcess) -> None:
 def test_parts_that_disagree_are_not_used(
     runner: InProcess, adult: Case, monkeypatch, fault: str
 ) -> None:
-    read = OnnxModel.first_layers.func
+    read = vars(OnnxModel)["first_layers"].func
 
     class Doubled:
         def __init__(self, model) -> None:

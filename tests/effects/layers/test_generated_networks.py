@@ -6,6 +6,7 @@ layers, also beside each other, in both float types, with missing, infinite and 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -30,6 +31,8 @@ from onnxplain_server.trees.reading.refusal import Refusal
 
 from tests.additive.test_generated_graphs import N_ROWS, TEXT, WIDTH, Grown, Host
 
+GRAPH_COUNT = int(os.environ.get("TEST_GRAPH_COUNT", "100"))
+"""Networks whose effects are compared: thousands for a campaign."""
 FLATTER = ("Relu", "Tanh", "Sigmoid", "Abs")
 """Functions that make differences no larger."""
 UNFIT = (
@@ -153,7 +156,7 @@ class Case:
 
 
 @given(st.integers(0, 2**32))
-@settings(max_examples=100)
+@settings(max_examples=GRAPH_COUNT)
 def test_effects_by_parts_are_those_of_whole_rows(threads, seed: int) -> None:
     case = Case(seed, threads)
     if fault := why_not_finite(case.first, case.background.features):
