@@ -17,7 +17,7 @@ _ELEMENT, _PRODUCT = 0.2e-9, 0.04e-9
 """Seconds of a value of a tensor, and of a product with its sum, in a large call."""
 _PUT = 0.3e-9
 """Seconds of a value that is put together of two parts."""
-_LEAST_SHARE = 0.03
+_LEAST_SHARE = 0.05
 """Of the seconds of the rest, by a count that is some times too high: what is saved is then a tenth
 at least."""
 
