@@ -62,6 +62,10 @@ class Network(Grown):
         super().__init__(seed)
         self.layers: list[tuple[Any, Any]] = []
         columns, width = self.front()
+        if self.chance(0.3):
+            means = (self.constant(self.numbers(width)) for _ in range(3))
+            variance = self.constant(self.numbers(width) ** 2 + 0.1)
+            columns = self.add("BatchNormalization", columns, *means, variance)
         is_wide = self.chance(0.3)
         tensor, size = self.dense(columns, width)
         for _ in range(self.rng.integers(0, 3)):
