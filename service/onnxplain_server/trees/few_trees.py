@@ -16,8 +16,8 @@ from onnxplain_server.trees.reading.ensemble import Ensemble
 
 _MOST_SHARE = 0.5
 """Of all trees: up to this, it is faster to descend those that test a feature once more."""
-_ROWS_AT_ONCE = 1 << 14
-"""Rows of several permutations that descend together."""
+_ROWS_AT_ONCE = 512
+"""Rows of several permutations that descend together: one block."""
 
 
 class TestedFeatures:
