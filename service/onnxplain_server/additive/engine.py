@@ -95,6 +95,11 @@ class Additive:
     def categories(self) -> frozenset[int]:
         return self._setup.categories
 
+    @property
+    def unused(self) -> frozenset[int]:
+        """Features without a term; see `UnusedFeatures`."""
+        return frozenset(range(len(self._background.columns))) - self._rows.terms.keys()
+
     def restrict(self, background: Background) -> Additive:
         return Additive(self._setup, background)
 

@@ -132,8 +132,14 @@ class AdditiveModel:
 
     @cached_property
     def values_by_feature(self) -> Mapping[int, Indices]:
-        """Positions of the values that each feature has, ascending; features without are absent."""
-        order = np.argsort(self.features, kind="stable")
+        """Positions of the values that each feature has, ascending.
+
+        Features are absent that have none, or only such as no sum has a coefficient for.
+        """
+        used = np.flatnonzero(self.sums.matrix.any(axis=0))
+        if not len(used):
+            return {}
+        order = used[np.argsort(self.features[used], kind="stable")]
         features, starts = np.unique(self.features[order], return_index=True)
         parts = np.split(order, starts[1:])
         return dict(zip(features.tolist(), parts, strict=True))

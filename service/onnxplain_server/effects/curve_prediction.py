@@ -17,6 +17,7 @@ from onnxplain_server.effects.background import (
     sum_by_code,
 )
 from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
+from onnxplain_server.effects.layers.moved_rows import MovedRows
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.effects.row_predictions import check_finite, not_finite, not_finite_at
 from onnxplain_server.effects.sweep import Averages, Shares, Sweep, Sweeper, run_sweeps
@@ -107,6 +108,7 @@ class CurvePredictor:
         self._cache = cache
         self._unused = unused
         self._sweeper = Sweeper(predictor, background)
+        self._moved = MovedRows(predictor, background)
 
     def plan(self, features: Sequence[int], points: Sequence[Array]) -> CurvePlan:
         """Plan a curve over points, one (n_points,) array per feature."""
@@ -236,10 +238,9 @@ class CurvePredictor:
         spans = [slice(start, min(start + length, n)) for start in range(0, n, length)]
 
         def predict_block(span: slice) -> Matrix:
-            columns = [np.repeat(column[span], n_points) for column in self._background.columns]
-            for feature, values in zip(features, points, strict=True):
-                columns[feature] = np.tile(values, len(columns[feature]) // n_points)
-            return self._predictor.predict_rows(self._background.features, columns)
+            rows = np.arange(n)[span]
+            place = np.tile(np.arange(n_points), len(rows))
+            return self._moved.predict(features, points, np.repeat(rows, n_points), place)
 
         predictions = np.concatenate(self._predictor.in_parallel(predict_block, spans))
         finite = np.isfinite(predictions).reshape(n, n_points, -1).all(axis=0)
@@ -250,10 +251,8 @@ class CurvePredictor:
         """Predict with features permuted between rows, per permutation: (n_rows, n_outputs)."""
 
         def predict(permutation: Indices) -> Matrix:
-            columns = list(self._background.columns)
-            for j in features:
-                columns[j] = columns[j][permutation]
-            predictions = self._predictor.predict_rows(self._background.features, columns)
+            every = np.arange(len(permutation))
+            predictions = self._moved.with_features_of(features, permutation, every, every)
             return check_finite(
                 predictions, lambda _rows: "the model's prediction is not finite for shuffled rows"
             )

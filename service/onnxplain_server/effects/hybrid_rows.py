@@ -11,6 +11,7 @@ from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix
 from onnxplain_server.effects.background import Background, combine
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
+from onnxplain_server.effects.layers.moved_rows import MovedRows
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.effects.sweep import ANY_NUMBERS, Averages, Shares
 from onnxplain_server.effects.weighted_mean import over_points, over_rows
@@ -173,10 +174,8 @@ class HybridRows:
             predicted[same] = self._memo[rest][self._combined(rest)[1][at]][same]
         point, row = np.nonzero(new)
         if len(row):
-            columns = [column[row] for column in self._background.columns]
-            for j in group:
-                columns[j] = self._background.columns[j][at][point]
-            predicted[new] = predictor.predict_rows(self._background.features, columns)
+            moved = MovedRows(predictor, self._background)
+            predicted[new] = moved.with_features_of(group, at, row, point)
         predictor.ledger.release(new.size - len(row))
         return predicted
 

@@ -15,6 +15,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, category_features, unremembered
 from onnxplain_server.core.rows import Features, feeds
 from onnxplain_server.effects.batch_size import BatchSize, call_within_memory
+from onnxplain_server.effects.layers.rows import KnownRows
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.recording.journal import Journal
 from onnxplain_server.effects.recording.recorded_rows import (
@@ -42,6 +43,8 @@ class Predictor:
         Runs calls in parallel; each call uses one thread.
     journal : Journal or None
         Records the predictions of slow models, call by call.
+    layers : KnownRows or None
+        First layers of the model, where hybrid rows are made of their parts.
     """
 
     def __init__(  # noqa: PLR0917 - its parts
@@ -52,8 +55,9 @@ class Predictor:
         batch_size: BatchSize,
         threads: ThreadPoolExecutor,
         journal: Journal | None = None,
+        layers: KnownRows | None = None,
     ) -> None:
-        self._model = model if ledger.is_planned else unremembered(model)
+        self.model = model if ledger.is_planned else unremembered(model)
         self._outputs = outputs
         is_run = bool(np.all(np.diff(outputs) == 1))
         self._has_all_outputs = is_run and len(outputs) == len(model.output_names)
@@ -62,11 +66,12 @@ class Predictor:
         self.batch_size = batch_size
         self.ledger = ledger
         self.journal = journal
+        self.layers = layers
 
     @property
     def output_names(self) -> tuple[str, ...]:
         """Names of the selected outputs."""
-        return tuple(self._model.output_names[k] for k in self._outputs)
+        return tuple(self.model.output_names[k] for k in self._outputs)
 
     @property
     def thread_count(self) -> int:
@@ -76,7 +81,7 @@ class Predictor:
     @property
     def roundings(self) -> Vector:
         """Relative rounding errors of the selected outputs: (n_outputs,); see `Model.roundings`."""
-        return self._model.roundings[self._outputs]
+        return self.model.roundings[self._outputs]
 
     @property
     def output_keys(self) -> tuple[str, ...]:
@@ -86,16 +91,16 @@ class Predictor:
     @property
     def categories(self) -> frozenset[int]:
         """Features whose numbers are categories."""
-        return category_features(self._model)
+        return category_features(self.model)
 
     def unused(self, n_features: int) -> frozenset[int]:
         """Return features that the selected outputs certainly ignore; see `Model.unused`."""
-        return self._model.unused(n_features, self._outputs)
+        return self.model.unused(n_features, self._outputs)
 
     def recording_in(self, journal: Journal) -> Predictor:
         """Return the same predictor with a journal."""
-        parts = self._model, self._outputs, self.ledger, self.batch_size, self._threads
-        return Predictor(*parts, journal)
+        parts = self.model, self._outputs, self.ledger, self.batch_size, self._threads
+        return Predictor(*parts, journal, self.layers)
 
     def unit(self) -> AbstractContextManager[None]:
         """Run a piece of work whose number is cached at its end; see `Journal.unit`."""
@@ -104,13 +109,25 @@ class Predictor:
     def unplanned(self) -> Predictor:
         """Return the same predictor for rows outside the plan: they count as predicted only."""
         return Predictor(
-            self._model,
+            self.model,
             self._outputs,
             self.ledger.unplanned(),
             self.batch_size,
             self._threads,
             self.journal,
+            self.layers,
         )
+
+    def by_parts(self, layers: KnownRows) -> Predictor:
+        """Return the same predictor, with hybrid rows made of the parts of first layers."""
+        parts = self.model, self._outputs, self.ledger, self.batch_size, self._threads
+        return Predictor(*parts, self.journal, layers)
+
+    def of_rest(self, layers: KnownRows) -> Predictor:
+        """Return the predictor of what follows the first layers of the model."""
+        first = layers.first
+        parts = first.rest, self._outputs, self.ledger, first.batch_size, self._threads
+        return Predictor(*parts, self.journal)
 
     def of(self, model: Model) -> Predictor:
         """Return a predictor of all outputs of another model, with the same ledger and threads."""
@@ -127,14 +144,14 @@ class Predictor:
         size : int
             The current batch size, which the call may not fill.
         """
-        return self._call(self._model.predict, inputs, rows, size)
+        return self._call(self.model.predict, inputs, rows, size)
 
     def on_buffers(self, buffers: Mapping[str, Array]) -> Callable[[slice, int], Array]:
         """Return a function (rows, batch size) that predicts rows of buffers in one call.
 
         See `Model.on_buffers`; answers are those of `predict`.
         """
-        predict = self._model.on_buffers(buffers)
+        predict = self.model.on_buffers(buffers)
         return lambda rows, size: self._call(predict, rows, rows.stop - rows.start, size)
 
     def _call(self, predict: Callable[[_T], Array], inputs: _T, rows: int, size: int) -> Array:

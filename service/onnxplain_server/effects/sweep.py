@@ -12,6 +12,8 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Cube
 from onnxplain_server.effects.background import Background, fingerprint
 from onnxplain_server.effects.batch_size import BatchSize
+from onnxplain_server.effects.layers.rows import LayeredRows
+from onnxplain_server.effects.layers.tile import LayeredTile
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.effects.recording.journal import Journal, digest
 from onnxplain_server.effects.tile import Tile
@@ -69,7 +71,15 @@ class Sweeper:
     def __init__(self, predictor: Predictor, background: Background) -> None:
         self._predictor = predictor
         self._background = background
-        self._tiles: list[Tile] = []
+        self._tiles: list[Tile | LayeredTile] = []
+
+    @cached_property
+    def _layered(self) -> tuple[Predictor, LayeredRows] | None:
+        """The rest of the model, and the rows as its tensors, where it is known by parts."""
+        layers = self._predictor.layers
+        if layers is None:
+            return None
+        return self._predictor.of_rest(layers), layers.rows(self._background)
 
     @ANY_NUMBERS
     def sweep(
@@ -106,13 +116,18 @@ class Sweeper:
         self._tiles.append(tile)
         return predicted
 
-    def _borrow(self, copies: int) -> Tile:
+    def _borrow(self, copies: int) -> Tile | LayeredTile:
         """Take a tile that no other thread uses; list operations are atomic."""
         try:
             tile = self._tiles.pop()
         except IndexError:
-            return Tile(self._predictor, self._background, copies)
-        return tile if tile.copies >= copies else Tile(self._predictor, self._background, copies)
+            return self._tile(copies)
+        return tile if tile.copies >= copies else self._tile(copies)
+
+    def _tile(self, copies: int) -> Tile | LayeredTile:
+        if self._layered is not None:
+            return LayeredTile(*self._layered, copies)
+        return Tile(self._predictor, self._background, copies)
 
     @property
     def points_per_block(self) -> int:

@@ -25,6 +25,7 @@ from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.explain.class_labels import check_labels
 from onnxplain_server.explain.engine_choice import EngineChoice, choose_engine
+from onnxplain_server.explain.engines.unused import unused_told
 from onnxplain_server.explain.output_choice import explained_outputs
 from onnxplain_server.explain.prediction.expressions import read_predictions
 from onnxplain_server.explain.prediction.model import PredictionModel
@@ -244,6 +245,8 @@ class BoundRequest:
                 replace(self.resources, request_key=request_key),
                 self.ledger,
             )
+        unused = unused_told(self.model, features.names, self.output_indices)
+        choice = replace(choice, reason=choice.reason + unused)
         self.choice = self.choice or choice
         return choice
 

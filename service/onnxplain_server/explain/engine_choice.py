@@ -22,6 +22,7 @@ from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.explain.engines.additive import AdditiveChoice, choose_additive
+from onnxplain_server.explain.engines.layers import by_parts
 from onnxplain_server.explain.prediction.model import PredictionModel
 from onnxplain_server.explain.prediction.trees import PredictionTrees, put_behind
 from onnxplain_server.explain.question import Engine, Question
@@ -110,7 +111,7 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
         additive = choose_additive(model, features, outputs, question, resources, ledger)
         if isinstance(additive, Refusal):
             reason += _why_not_additive(question, resources, additive)
-            return _black_box(predictor, question, resources, reason)
+            return _by_parts(predictor, features, question, resources, reason)
         return _additive(additive)
     assert not isinstance(trees, Refusal)  # noqa: S101 - else `explained` is one
 
@@ -120,7 +121,7 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
         why = _why_no_trees(question, mismatch.reason)
         text = f"The trees engine was not used, because {mismatch.reason}."
         note = Note(InputWarning.TREES_DISAGREE, text)
-        return _black_box(predictor, question, resources, why, note)
+        return _by_parts(predictor, features, question, resources, why, note)
     is_quadratic = isinstance(explained.trees, LinkedEnsemble)
     identity = _identity(question)
 
@@ -215,10 +216,23 @@ class _SilentHost:
         self._host.advance(0, 0)
 
 
+def _by_parts(
+    predictor: Predictor,
+    features: Features,
+    question: Question,
+    resources: Resources,
+    reason: str,
+    *notes: Note,
+) -> EngineChoice:
+    """Return the black box, with hybrid rows made of first layers where that saves time."""
+    predictor, told = by_parts(predictor, features, resources)
+    return _black_box(predictor, question, resources, reason + told, *notes)
+
+
 def _black_box(
     predictor: Predictor, question: Question, resources: Resources, reason: str, *notes: Note
 ) -> EngineChoice:
-    identity = _identity(question)
+    identity = _identity(question) + ("" if predictor.layers is None else ";first layers")
     return EngineChoice(
         Engine.BLACK_BOX,
         f"effects are computed by predicting with the model, because {reason}",

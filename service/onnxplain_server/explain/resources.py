@@ -13,6 +13,7 @@ from onnxplain_server.core.model import Model
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.black_box import BlackBox
+from onnxplain_server.effects.layers.model import FirstLayers
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.forest import Forest
@@ -30,6 +31,10 @@ def _no_trees(_width: int | None) -> Refusal:
 
 
 def _no_terms() -> Refusal:
+    return Refusal("the model is not known by its parts")
+
+
+def _no_layers() -> FirstLayers | Refusal:
     return Refusal("the model is not known by its parts")
 
 
@@ -108,6 +113,8 @@ class Resources:
         Reads the class scores.
     additive : callable () -> AdditiveModel or Refusal
         Reads the model as a link of sums of terms, or says why it is none.
+    first_layers : callable () -> FirstLayers or Refusal
+        Reads the first layers of the model, or says why there are none.
     written : callable () -> WrittenModel
         Reads how the model was written.
     row_seconds : callable () -> float, or None
@@ -140,6 +147,7 @@ class Resources:
     row_seconds: Callable[[], float] | None = None
     written: Callable[[], WrittenModel] = WrittenModel
     additive: Callable[[], AdditiveModel | Refusal] = _no_terms
+    first_layers: Callable[[], FirstLayers | Refusal] = _no_layers
 
     @property
     def predicting(self) -> ThreadPoolExecutor:

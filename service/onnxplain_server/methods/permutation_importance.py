@@ -19,6 +19,7 @@ from onnxplain_server.core.row_draws import shuffle
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import fingerprint
 from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.support.table_support import ignored_features
 from onnxplain_server.effects.weighted_mean import standard_error
 from onnxplain_server.methods import target
 from onnxplain_server.methods.classes import Outputs
@@ -150,8 +151,14 @@ def compute(  # noqa: PLR0917 - arguments of the job
     before = np.where(np.isfinite(baseline), baseline, np.nan)
     scale = before if options.normalize else np.ones_like(baseline)
     importances, after = [], []
+    table = effects.background.features
+    ignored = {table.names[j] for j in ignored_features(effects, table)}
     for i, features in enumerate(options.features):
-        losses = _shuffled_losses(effects, options, loss, i, seed, observe)
+        if ignored.issuperset(features) and observe is None:
+            effects.release(len(effects.background) * options.repeat_count)
+            losses = np.tile(baseline, (options.repeat_count, 1))
+        else:
+            losses = _shuffled_losses(effects, options, loss, i, seed, observe)
         with np.errstate(divide="ignore", invalid="ignore"):  # the notes report them
             rise = loss.comparison.direction * (losses - before)
             after.append(rise.mean(axis=0))

@@ -16,6 +16,7 @@ from onnxplain_server.effects.attributing.mixed_rows import RowMixture, not_fini
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.row_predictions import check_finite, not_finite
 from onnxplain_server.trees.counting.ranked_rows import RankedRows, cells_of
+from onnxplain_server.trees.few_trees import TestedFeatures
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.kernels.summing import sum_leaves
 from onnxplain_server.trees.leaves import CountedRows
@@ -108,12 +109,22 @@ class BoundRows:
         self.pool.ledger.spend(len(predicted), 0)
         return predicted.reshape(own.shape[1], n_points, -1)
 
-    def permuted(self, features: Sequence[int], permutation: Indices) -> Matrix:
-        """Predict with features permuted between rows: (n_rows, n_outputs)."""
+    @cached_property
+    def _tested(self) -> TestedFeatures:
+        return TestedFeatures(self.ensemble, self.ranked, self.pool)
+
+    def permuted(self, features: Sequence[int], permutations: Sequence[Indices]) -> list[Matrix]:
+        """Predict with features permuted between rows, per permutation: (n_rows, n_outputs)."""
+        self.pool.ledger.spend(sum(map(len, permutations)), 0)
+        few = self._tested.moved(features)
+        if few is not None:
+            return [self.to_outputs(self.sums + each) for each in few.changes(permutations)]
+        return [self._permuted(features, permutation) for permutation in permutations]
+
+    def _permuted(self, features: Sequence[int], permutation: Indices) -> Matrix:
         codes = self.ranked.codes.copy()
         for j in features:
             codes[j] = codes[j, permutation]
-        self.pool.ledger.spend(len(permutation), 0)
         return self.predict(codes)
 
     def mixed(self, explained: Background, mixture: RowMixture) -> Matrix:
@@ -213,7 +224,7 @@ class TreeEffects(ABC):
         return Planes(self._ensemble, self._scale, self._step_functions.rows, self._pool)
 
     def permuted(self, features: Sequence[int], permutations: Sequence[Indices]) -> list[Matrix]:
-        return [self._bound.permuted(features, permutation) for permutation in permutations]
+        return self._bound.permuted(features, permutations)
 
     def mixed(self, explained: Background, mixture: RowMixture) -> Matrix:
         return self._bound.mixed(explained, mixture)

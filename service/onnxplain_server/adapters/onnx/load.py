@@ -20,6 +20,7 @@ from onnxplain_server.adapters.onnx.checks.tree_consistency import TreeSizes
 from onnxplain_server.adapters.onnx.class_scores import has_class_scores, scores_two_classes
 from onnxplain_server.adapters.onnx.faults import loading
 from onnxplain_server.adapters.onnx.inputs import Feed, read_inputs
+from onnxplain_server.adapters.onnx.layers.read import read_layers
 from onnxplain_server.adapters.onnx.output_columns import OutputColumns
 from onnxplain_server.adapters.onnx.outputs import OutputTensor, read_parts
 from onnxplain_server.adapters.onnx.read import operators, read_file
@@ -255,6 +256,14 @@ def _model(
         runs=trial.runs,
         read_additive=partial(
             read_additive, opened.model, opened.parts, opened.feeds, trial.rows, trial.runs.values
+        ),
+        read_layers=partial(
+            read_layers,
+            opened.model,
+            [part.tensor for part in opened.parts],
+            opened.feeds,
+            trial.rows,
+            trial.runs.values,
         ),
     )
 

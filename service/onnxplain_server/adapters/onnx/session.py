@@ -23,8 +23,9 @@ from onnxplain_server.adapters.onnx.output_columns import OutputColumns
 from onnxplain_server.additive.model import AdditiveModel
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.model import Input, Note
+from onnxplain_server.core.model import Input, Model, Note
 from onnxplain_server.core.systems.memory import release_freed
+from onnxplain_server.effects.layers.model import FirstLayers
 from onnxplain_server.trees.reading.categories import read_categories
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.links import Trees
@@ -63,6 +64,8 @@ class OnnxModel:
         Both evaluations that `run` was chosen of.
     read_additive : callable () -> AdditiveModel or Refusal
         Reads it as a link of sums of terms.
+    read_layers : callable (behind) -> FirstLayers or Refusal
+        Reads its first layers; `behind` makes a model of an evaluation of the rest.
     """
 
     def __init__(
@@ -79,6 +82,7 @@ class OnnxModel:
         recheck: Callable[[OnnxModel, Mapping[str, Array], Indices], OnnxModel],
         runs: RowBatches,
         read_additive: Callable[[], AdditiveModel | Refusal],
+        read_layers: Callable[[Callable[[Run], Model]], FirstLayers | Refusal],
     ) -> None:
         self._proto = proto
         self.inputs = inputs
@@ -91,6 +95,7 @@ class OnnxModel:
         self._recheck = recheck
         self._runs = runs
         self._read_additive = read_additive
+        self._read_layers = read_layers
         self._columns = columns
         self._reached: dict[int, Array] = {}
 
@@ -126,7 +131,8 @@ class OnnxModel:
         """Return a copy with another evaluation."""
         model = copy(self)
         vars(model).update(_run=run, notes=notes, inconsistency=inconsistency)
-        vars(model).pop("additive", None)
+        for name in ("additive", "first_layers"):
+            vars(model).pop(name, None)
         return model
 
     @cached_property
@@ -150,6 +156,16 @@ class OnnxModel:
             return Refusal("its rows are not computed independently of each other")
         try:
             return self._read_additive()
+        except Exception:  # noqa: BLE001 - a model that the runtime loads may still be inconsistent
+            return Refusal("its graph cannot be read")
+
+    @cached_property
+    def first_layers(self) -> FirstLayers | Refusal:
+        """First layers, of which hybrid rows are made."""
+        if self.inconsistency or not self.is_batched:
+            return Refusal("its rows are not computed independently of each other")
+        try:
+            return self._read_layers(lambda run: self.with_run(run, self.notes, ""))
         except Exception:  # noqa: BLE001 - a model that the runtime loads may still be inconsistent
             return Refusal("its graph cannot be read")
 

@@ -13,7 +13,7 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain_server.adapters.onnx import OnnxModel
 from onnxplain_server.adapters.runner.on_workers.worker_model import WorkerModel
 from onnxplain_server.adapters.runner.receipt import add_read_bytes, receipt, sources
-from onnxplain_server.adapters.runner.timed_model import TimedModel
+from onnxplain_server.adapters.runner.timed_model import TimedModel, timed_rest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, ComputationHost
 from onnxplain_server.core.model import Model
@@ -124,6 +124,7 @@ class Asked:
                 row_seconds=lambda: loaded.model.row_seconds,
                 written=lambda: models.written(loaded, host),
                 additive=lambda: loaded.model.additive,
+                first_layers=lambda: timed_rest(loaded.model.first_layers),
             )
         else:
             no_trees = Refusal("there is no model")

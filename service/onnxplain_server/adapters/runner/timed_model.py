@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.model import Model, category_features, unremembered
-from onnxplain_server.telemetry.spans import Spans
+from onnxplain_server.effects.layers.model import FirstLayers
+from onnxplain_server.telemetry.spans import Spans, current
+from onnxplain_server.trees.reading.refusal import Refusal
 
 
 class TimedModel:
@@ -68,3 +71,10 @@ class TimedModel:
                 self._spans.count("predict", start, rows.stop - rows.start)
 
         return timed
+
+
+def timed_rest(first: FirstLayers | Refusal) -> FirstLayers | Refusal:
+    """Return first layers whose rest is timed in the spans of this request."""
+    if isinstance(first, Refusal):
+        return first
+    return replace(first, rest=TimedModel(first.rest, current()))

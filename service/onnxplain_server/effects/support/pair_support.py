@@ -85,7 +85,8 @@ class PairSupport:
         self._bin_count = min(_MOST_BINS, math.isqrt(int(self._count / _LEAST_EXPECTED)))
         self._columns, self._weights = columns, scaled
         self._are_even = bool((scaled == 1).all())
-        self._features = [j for j in range(len(columns)) if j not in set(ignored)]
+        without = set(ignored)
+        self._features = {j: None for j in range(len(columns)) if j not in without}
         self._lacking: dict[tuple[int, int], Array | None] = {}
 
     @property

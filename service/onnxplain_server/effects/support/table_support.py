@@ -67,7 +67,7 @@ class TableSupport:
     @cached_property
     def _pairs(self) -> PairSupport:
         columns = self._features.take(self._rows).columns
-        ignored = _ignored(self._effects, self._features)
+        ignored = ignored_features(self._effects, self._features)
         return PairSupport(list(columns), self._weights, ignored)
 
     @property
@@ -139,7 +139,7 @@ class TableSupport:
         return outside._replace(shares=shares)
 
 
-def _ignored(effects: Effects, features: Features) -> set[int]:
+def ignored_features(effects: Effects, features: Features) -> set[int]:
     """Return the features that predictions certainly do not depend on."""
     if isinstance(effects, UnusedFeatures):
         return set(effects.unused)

@@ -69,7 +69,11 @@ class PredictionModel:
     @property
     def unremembered(self) -> PredictionModel:
         """The same model, asked for each row anew; see `Model.unremembered`."""
-        return PredictionModel(unremembered(self.source), self.predictions, self._sample_outputs)
+        return self.of(unremembered(self.source))
+
+    def of(self, source: Model) -> PredictionModel:
+        """Return the same expressions over the outputs of another model."""
+        return PredictionModel(source, self.predictions, self._sample_outputs)
 
     def unused(self, n_features: int, outputs: Indices) -> frozenset[int]:
         """Return the features that reach no output used, as `Model.unused`."""

@@ -28,6 +28,8 @@ _DEVIATIONS = 4.0
 """Standard deviations beyond what parts explain by chance, as several features are tried."""
 _LEAST_SHARE = 0.01
 """Share of the variance of all values shown that can be seen."""
+_MOST_PARTNERS = 200
+"""Features of the largest attributions that a colour is chosen among, which bounds the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,10 @@ def partner_of(result: Result, player: int, output: int, rows: Indices) -> Partn
         Positions of rows whose values are finite.
     """
     others = [p for p, own in enumerate(result.features) if len(own) == 1 and p != player]
+    if len(others) > _MOST_PARTNERS:
+        sizes = np.abs(result.values[:, others, output]).mean(axis=0)
+        largest = np.argsort(-sizes, kind="stable")[:_MOST_PARTNERS]
+        others = [others[place] for place in np.sort(largest)]
     if result.pairs:
         return _by_interactions(result, player, output, others, rows)
     return _by_variance(result, player, output, others, rows)
@@ -70,7 +76,10 @@ def _by_variance(
     alike = f"among rows of like {_short(name)}"
     least = _LEAST_SHARE * float(((values - values.mean()) ** 2).sum())
     if not explained or explained[best] <= least:
-        text = f"no other feature by itself explains {100 * _LEAST_SHARE:g} % of the variance"
+        which = "other feature"
+        if len(others) < sum(len(own) == 1 for own in result.features) - 1:
+            which = f"other one of the {len(others)} features of the largest attributions"
+        text = f"no {which} by itself explains {100 * _LEAST_SHARE:g} % of the variance"
         return Partner("", f"No colour: {alike}, {text} beyond chance")
     text = f"with which values vary most {alike}"
     return Partner(names[best], f"Colour: {_short(names[best])}, {text}")

@@ -43,7 +43,10 @@ class BlockPool:
         ExplainError
             Where the request is cancelled or past its deadline; no further block starts.
         """
-        futures = [self._threads.submit(self._run_block, function, part) for part in parts]
+        waiting = list(parts)
+        if len(waiting) == 1:  # which the calling thread would only wait for
+            return [self._run_block(function, waiting[0])]
+        futures = [self._threads.submit(self._run_block, function, part) for part in waiting]
         try:
             return [future.result() for future in futures]
         except BaseException:

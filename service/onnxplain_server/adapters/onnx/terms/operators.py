@@ -14,12 +14,7 @@ from onnx import NodeProto
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.core.arrays import Array
-from onnxplain_server.trees.reading.onnx_nodes import (
-    ML,
-    Attributes,
-    attribute,
-    column_count,
-)
+from onnxplain_server.trees.reading.onnx_nodes import ML, Attributes, attribute, column_count
 
 
 class RowOperator(NamedTuple):
@@ -202,11 +197,19 @@ MOVES: Mapping[tuple[str, str], Move] = {
 }
 """Operators that only move values of a row."""
 
+
+def _normalized(operator: RowOperator, inputs: list[Array]) -> list[Array]:
+    if operator.value("training_mode", 0) or len(operator.node.output) > 1:
+        raise ValueError("its BatchNormalization takes the mean over rows")
+    return inputs[:1]
+
+
 SPREADS: Mapping[tuple[str, str], Move] = {
+    ("", "BatchNormalization"): _normalized,
     ("", "Gather"): _gather,
     (ML, "OneHotEncoder"): _one_hot_encoder,
 }
-"""Operators that make several values of one value of a row."""
+"""Operators that make one value, or several, of one value of a row."""
 
 _ONE_BY_ONE = (
     *("Cast", "Neg", "Abs", "Relu", "Exp", "Log", "Sqrt", "Sigmoid", "Tanh", "Floor", "Ceil"),
