@@ -49,7 +49,8 @@ def test_an_output_of_a_class_has_the_share_of_its_rows(client, pima, labels) ->
 
     def shares(table: pd.DataFrame, **given) -> np.ndarray:
         answer = client.explain(PIMA, table, asked, target_column="diabetes", **given)
-        return answer.partial_dependence.curves[0].observed_means
+        means: np.ndarray = answer.partial_dependence.curves[0].observed_means
+        return means
 
     expected = shares(pima)
     np.testing.assert_allclose(shares(named, class_labels=labels), expected, rtol=1e-12)

@@ -1,4 +1,4 @@
-import{D as u,K as p,M as h,S as d,T as f,u as g,v as c}from"./chunk-BQRVZTVN.js";import"./chunk-COGIFV5U.js";var b=`:root {
+import{D as u,K as p,M as h,S as d,T as f,u as g,v as c}from"./chunk-X43EQ4X7.js";import"./chunk-COGIFV5U.js";var b=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
@@ -88,7 +88,7 @@ aside {
   background: var(--caution-paper);
 }
 aside h2 { margin: 0 0 0.25rem; color: var(--caution); font-size: 1rem; }
-aside details { display: inline-block; max-width: 100%; margin: 0; overflow-wrap: anywhere; }
+aside details { display: inline-block; vertical-align: top; max-width: 100%; margin: 0; overflow-wrap: anywhere; }
 aside ul { margin: 0; padding-left: 1.2rem; }
 code { color: var(--quiet); font-size: 0.85em; }
 
