@@ -185,3 +185,19 @@ def test_an_answer_without_replicates_is_refused(run: Run, write, before) -> Non
 
     assert result.exit_code == 1
     assert "has no replicates" in result.stderr
+
+
+def test_tables_name_the_target_where_a_model_only_numbers_its_output(run: Run, write) -> None:
+    before, after = kept(1.0, 0.02, 0.01), kept(2.0, 0.02, 0.01)
+    for answer in (before, after):
+        answer.receipt.request.target_column = "price"
+        answer.model.output_names.append("variable")
+        for explanation in answer.explanations:
+            explanation.replicates.output_names[:] = ["variable"]
+    files = write("before.json", before), write("after.json", after)
+
+    told = run("compare", *files, "--output", "table").stdout
+
+    assert "Average loss for price rose from 1 to 2" in told
+    assert "variable" not in told
+    assert "variable" in run("compare", *files, "--output", "json").stdout

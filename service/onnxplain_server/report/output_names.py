@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from onnxplain.v1.average_loss_pb2 import AverageLossOptions
+from onnxplain.v1.explanation_comparison_pb2 import ExplanationComparison
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 from onnxplain.v1.model_pb2 import ModelDescription
 from onnxplain.v1.permutation_importance_pb2 import PermutationImportanceOptions
@@ -37,6 +38,19 @@ def with_output_names(answer: ExplainResponse, target: str = "") -> ExplainRespo
             result.class_names[:] = map(naming.output, result.class_names)
         for effect in getattr(result, "effects", ()):  # of classes
             effect.class_name = naming.output(effect.class_name)
+    return named
+
+
+def with_names_of(
+    comparison: ExplanationComparison, answer: ExplainResponse
+) -> ExplanationComparison:
+    """Copy a comparison, with the names of the outputs of its answer as plots have them."""
+    naming = _naming(answer, answer.receipt.request.target_column)
+    named = ExplanationComparison()
+    named.CopyFrom(comparison)
+    for told in (named.differences, named.curves, named.rankings, named.unmatched):
+        for each in told:
+            each.output_name = naming.output(each.output_name)
     return named
 
 

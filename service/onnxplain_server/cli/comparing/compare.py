@@ -47,18 +47,13 @@ _LEFT_OUT = {
 _BEGINNING = 200
 """Bytes of an answer in JSON within which its first field is named."""
 
-_Side = Annotated[
-    str,
-    typer.Argument(
-        help="JSON output of `explain --replicates`; or a model file, which is explained."
-    ),
-]
 _Table = Annotated[
     str | None, typer.Option(metavar="FILE", help="Rows that models are explained on.")
 ]
 _TableB = Annotated[
     str | None, typer.Option(metavar="FILE", help="Rows of B alone.  [default: those of --table]")
 ]
+_SIDE_HELP = "JSON output of `explain --replicates`; or a model file, which is explained."
 _Level = Annotated[
     float | None,
     typer.Option(metavar="NUMBER", help="Confidence level of intervals.  [default: 0.95]"),
@@ -137,7 +132,7 @@ def _compare(context: typer.Context, given: Mapping[str, Any]) -> list[GateFindi
     compared = compare_answers(reference, answer)
     findings = compared.judge(rules)
     paths = {name: given[name] for name in ("junit_xml", "markdown")}
-    write_comparison(compared.message(), findings, given["output"], paths)
+    write_comparison(compared.message(), answer, findings, given["output"], paths)
     return findings
 
 
@@ -237,7 +232,11 @@ def _use_flags_of_explain() -> None:
     sides = [
         parameters["context"].replace(annotation=hints["context"]),
         *(
-            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=_Side)
+            inspect.Parameter(
+                name,
+                inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                annotation=Annotated[str, typer.Argument(metavar=name.upper(), help=_SIDE_HELP)],
+            )
             for name in ("a", "b")
         ),
     ]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from onnxplain.v1.explanation_comparison_pb2 import ExplanationComparison
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 from rich import box
 from rich.console import RenderableType
 from rich.table import Table
@@ -17,6 +18,7 @@ from onnxplain_server.cli.output.tables import rendered
 from onnxplain_server.methods.changes.rules import GateFinding
 from onnxplain_server.report.changes import change_files, change_tables
 from onnxplain_server.report.changes.change_tables import TextTable
+from onnxplain_server.report.output_names import with_names_of
 from onnxplain_server.report.sentences.changes import changed
 from onnxplain_server.wire import canonical
 
@@ -25,6 +27,7 @@ _MAX_ROWS = 30
 
 def write_comparison(
     comparison: ExplanationComparison,
+    answer: ExplainResponse,
     findings: Sequence[GateFinding],
     output: DescriptionOutput | None,
     paths: Mapping[str, Path | None],
@@ -33,6 +36,8 @@ def write_comparison(
 
     Parameters
     ----------
+    answer : ExplainResponse
+        That was compared; it names outputs for people.
     paths : mapping of "junit_xml" and "markdown" to path or None
     """
     if paths["junit_xml"]:
@@ -40,12 +45,13 @@ def write_comparison(
             write(change_files.junit_xml(findings))
     if paths["markdown"]:
         with files.destination(paths["markdown"]) as write:
-            write(change_files.markdown(comparison, findings).encode())
+            write(change_files.markdown(with_names_of(comparison, answer), findings).encode())
     to_terminal = is_for_terminal(None)
     as_table = output is DescriptionOutput.TABLE or (output is None and to_terminal)
     text = canonical.encode(comparison, indent=2) + "\n"
     if as_table:
-        text = rendered(list(_parts(comparison, findings)), to_terminal=to_terminal)
+        named = with_names_of(comparison, answer)
+        text = rendered(list(_parts(named, findings)), to_terminal=to_terminal)
     with files.destination(None) as write:
         write(text.encode())
 
