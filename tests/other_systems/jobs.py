@@ -198,6 +198,16 @@ def check(table: Path) -> None:
         raise AssertionError("others agree, too")
 
 
+def compare(table: Path) -> None:
+    """Make a kept answer again, and compare it with that of other rows."""
+    kept = table.parent / "answer of today.json"
+    run("explain", FOREST, table, *ASKED, "--method", "average_loss", "--replicates",
+        "--output", "json", "--output-file", kept)  # fmt: skip
+    assert json.loads(run("replay", kept, "--model", FOREST, "--table", table))["isSame"]
+    compared = json.loads(run("compare", kept, FOREST, "--table", table, *ASKED))
+    assert {each["verdict"] for each in compared["differences"]} == {"NOT_SHOWN"}
+
+
 def native(table: Path) -> None:
     """Compare files of tree libraries with what these predict, and explain them; CRLF in texts."""
     names = FEATURES[:4]
@@ -354,6 +364,7 @@ JOBS: dict[str, Job] = {
     "plan": plan,
     "predict": predict,
     "check": check,
+    "compare": compare,
     "native": native,
     "two_files": two_files,
     "fitted": fitted,
