@@ -11,7 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnxplain.v1.explanation_comparison_pb2 import ExplanationComparison, ReplicatedStatistic
 
-N = 150
+N = 250
 NAMES = ("a", "b", "c", "leak")
 BEFORE = {"a": 1.0, "c": 1.0, "leak": 0.0, "ab": 0.5}
 METHODS = onnxplain.Interactions(), onnxplain.PartialDependence(features=[*NAMES], grid_size=5)

@@ -122,3 +122,65 @@ def test_methods_whose_numbers_mean_different_things_are_refused() -> None:
 
     with pytest.raises(ExplainError, match="differ in 'group_column'"):
         compare_answers(pb.Reference(answer=sides[0]), sides[1])
+
+
+def importance(name: str) -> dict[str, Any]:
+    return {
+        "kind": "IMPORTANCE_SQUARE",
+        "features": [name],
+        "values": [1],
+        "replicates": [1, 2, 3, 4],
+    }
+
+
+@pytest.mark.parametrize(
+    ("receipt", "field"),
+    [
+        ({"scale": "MARGIN"}, "scale"),
+        ({"prediction": ["2 * y"]}, "prediction"),
+        ({"request": {"target_column": "z"}}, "target_column"),
+        ({"request": {"target_columns": ["y", "z"]}}, "target_column"),
+        ({"request": {"weight_column": "w"}}, "weight_column"),
+        ({"request": {"class_labels": ["0", "1"]}}, "class_labels"),
+    ],
+)
+def test_answers_of_requests_that_mean_something_else_are_refused(receipt, field) -> None:
+    sides = [answer(importance("a")) for _ in range(2)]
+    for side in sides:
+        side.receipt.request.target_column = "y"
+    if "target_columns" in receipt.get("request", {}):
+        sides[1].receipt.request.ClearField("target_column")
+    sides[1].receipt.MergeFrom(pb.Receipt(**receipt))
+
+    for one, other in (sides, sides[::-1]):
+        with pytest.raises(ExplainError, match="mean different things") as refused:
+            compare_answers(pb.Reference(answer=one), other)
+        assert refused.value.field == field
+
+
+def test_explanations_of_one_method_are_paired_by_what_they_are_about() -> None:
+    """The one that is left on either side is told."""
+    first, second = answer(importance("a")), answer(importance("b"))
+    first.explanations.extend(answer(importance("b")).explanations)
+    loss = second.explanations.add()
+    loss.average_loss.SetInParent()
+    loss.options.average_loss.SetInParent()
+    loss.replicates.output_names.append("y")
+
+    message = compare_answers(pb.Reference(answer=first), second).message()
+
+    assert [list(each.features) for each in message.differences] == [["b"]]
+    assert {each.reason for each in message.unmatched} >= {
+        "average_loss: the reference has no such explanation.",
+        "interactions: only the reference has this explanation.",
+    }
+
+
+@pytest.mark.parametrize("is_reference", [True, False])
+def test_an_answer_that_was_cut_is_refused(is_reference: bool) -> None:
+    sides = [answer(importance("a")) for _ in range(2)]
+    sides[0].explanations[0].ClearField("options")
+
+    one, other = sides if is_reference else sides[::-1]
+    with pytest.raises(ExplainError, match="does not tell the options of interactions"):
+        compare_answers(pb.Reference(answer=one), other)

@@ -7,7 +7,7 @@ server of --endpoint; answers are compared here.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
@@ -44,8 +44,11 @@ _LEFT_OUT = {
     *("dask_certificate_file", "dask_key_file"),
     *(name for name in inspect.signature(explain).parameters if name.startswith("remote_")),
 }
-_BEGINNING = 200
-"""Bytes of an answer in JSON within which its first field is named."""
+_OF_BOTH = frozenset({
+    *("a", "b", "confidence_level", "correction", "leading_count", "rules", "junit_xml"),
+    *("markdown", "output", "verbose"),
+})  # fmt: skip
+"""Parameters that apply to two kept answers."""
 
 _Table = Annotated[
     str | None, typer.Option(metavar="FILE", help="Rows that models are explained on.")
@@ -148,8 +151,12 @@ def _answers(
     if before is None and after is not None:
         raise UsageFault("a kept answer is the reference: give it first, and the model after it")
     flags = _Flags(context, given)
+    if before is not None and after is not None:
+        flags.check_without(_OF_BOTH)
     if before is not None:
         flags.check_without_methods()
+        if given["table"] and given["table_b"]:
+            raise UsageFault("a kept answer needs no table: give that of B alone", "--table")
         reference.answer.CopyFrom(before)
     else:
         reference.answer.CopyFrom(flags.explain(flags.request("a", flags.table("table"))))
@@ -166,12 +173,14 @@ def _answers(
 
 def _kept(path: str) -> ExplainResponse | None:
     """Read a kept answer; None for another file."""
-    if path == STANDARD_INPUT or is_uri(path):
+    if is_uri(path):
         return None
     content = files.read(path)
-    if b'"explanations"' not in content[:_BEGINNING]:
-        return None
-    return canonical.decode(content, ExplainResponse)
+    if content.lstrip()[:1] == b"{" and b'"explanations"' in content:
+        return canonical.decode(content, ExplainResponse)
+    if path == STANDARD_INPUT:
+        raise UsageFault("standard input is a kept answer here; give a model as a file")
+    return None
 
 
 class _Flags:
@@ -199,6 +208,14 @@ class _Flags:
         asked = methods.from_context(self._context, texts)
         request.add_methods(message, asked or _default_methods(message))
         return message
+
+    def check_without(self, others: Collection[str]) -> None:
+        """Refuse flags that have no effect: those beside others."""
+        for parameter in self._context.command.params:
+            name = str(parameter.name)
+            source = self._context.get_parameter_source(name)
+            if source and source.name == "COMMANDLINE" and name not in others:
+                raise UsageFault("has no effect on two kept answers", parameter.opts[0])
 
     def check_without_methods(self) -> None:
         """Refuse methods beside those of a kept answer."""

@@ -41,6 +41,8 @@ class ComparedAnswers:
         See `changes.comparison.compare`.
     are_classes : bool
     changes : Changes
+    alone : list of str
+        Explanations that only one side has, as sentences without their end.
     """
 
     reference: service_pb2.ExplainResponse
@@ -49,6 +51,7 @@ class ComparedAnswers:
     pairs: list[tuple[int, KeptStatistics, KeptStatistics]]
     are_classes: bool
     changes: Changes
+    alone: list[str]
 
     def judge(self, rules: Sequence[GateRule]) -> list[GateFinding]:
         """Judge rules about the answer."""
@@ -61,6 +64,8 @@ class ComparedAnswers:
         """Write what has changed."""
         written, made = _write(self.changes), self.reference.receipt
         written.is_paired, written.pairing_reason = self.pairing
+        for reason in self.alone:
+            written.unmatched.add(reason=f"{reason}.")
         written.reference_model_digest = made.model_digest
         written.reference_table_digest = made.table_digest
         written.reference_model_name = made.model_name
@@ -84,19 +89,21 @@ def compare_answers(
     """
     options, kept = read_options(reference), reference.answer
     check_has_replicates(kept)
+    check_has_replicates(answer, "the other answer", "")
     pairing = pair_answers(kept, answer)
+    paired = pair_explanations(kept, answer)
     pairs = [
         (
             after,
             read_replicates(kept.explanations[before], f"{_PATH}.explanations[{before}]"),
             read_replicates(answer.explanations[after], f"explanations[{after}]"),
         )
-        for before, after in pair_explanations(kept, answer)
+        for before, after in paired.pairs
     ]
     are_classes = kept.model.has_class_scores or answer.model.has_class_scores
     with np.errstate(all="ignore"):  # as in `judge`
         changes = compare(pairs, options, is_paired=pairing.is_paired, are_classes=are_classes)
-    return ComparedAnswers(kept, options, pairing, pairs, are_classes, changes)
+    return ComparedAnswers(kept, options, pairing, pairs, are_classes, changes, paired.alone)
 
 
 def add_comparison(
@@ -122,15 +129,26 @@ def read_options(reference: service_pb2.Reference) -> ChangeOptions:
     return options
 
 
-def check_has_replicates(answer: service_pb2.ExplainResponse) -> None:
-    """Refuse a reference that nothing can be compared with."""
-    if not any(each.HasField("replicates") for each in answer.explanations):
+def check_has_replicates(
+    answer: service_pb2.ExplainResponse, name: str = "the reference", path: str = _PATH
+) -> None:
+    """Refuse an answer that nothing can be compared with, or that does not tell its options."""
+    kept = [each for each in answer.explanations if each.HasField("replicates")]
+    if not kept:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            "the reference has no replicates, so nothing tells the chance of a difference; make it "
-            "with replicates",
-            _PATH,
+            f"{name} has no replicates, so nothing tells the chance of a difference; make it with "
+            "replicates",
+            path,
         )
+    for each in kept:
+        if each.options.WhichOneof("method") != each.WhichOneof("result"):
+            raise ExplainError(
+                Reason.INVALID_OPTION,
+                f"{name} does not tell the options of {each.WhichOneof('result') or 'a method'}; "
+                "keep answers whole",
+                path,
+            )
 
 
 def _write(changes: Changes) -> comparison_pb2.ExplanationComparison:

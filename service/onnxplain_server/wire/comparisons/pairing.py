@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
+from onnxplain.v1.model_pb2 import ModelDescription
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import listed
@@ -17,6 +18,9 @@ _FREE = frozenset({
     *("explained_row_count", "target_standard_error", "group_count"),
 })  # fmt: skip
 """Options that choose what is computed, or how precisely, and not what a number means."""
+
+
+_INDEPENDENT = "both sides are taken as independent samples"
 
 
 class Pairing(NamedTuple):
@@ -37,9 +41,13 @@ def pair_answers(
         INVALID_OPTION for answers on one table whose chance is neither shared nor independent.
     """
     before, after = reference.receipt, answer.receipt
-    if not before.table_digest or before.table_digest != after.table_digest:
-        reason = "The tables differ, so both sides are taken as independent samples."
-        return Pairing(is_paired=False, reason=reason)
+    _check_meaning(before, after)
+    if not before.table_digest or not after.table_digest:
+        what = "The table of one side is not known"
+        return Pairing(is_paired=False, reason=f"{what}, so {_INDEPENDENT}.")
+    if before.table_digest != after.table_digest:
+        what = "The files of the tables differ"
+        return Pairing(is_paired=False, reason=f"{what}, so {_INDEPENDENT}.")
     for field in ("seed", "cluster_column"):
         values = getattr(before, field), getattr(after, field)
         if values[0] != values[1]:
@@ -67,26 +75,81 @@ def pair_answers(
     return Pairing(is_paired=True, reason=reason)
 
 
+def _check_meaning(before: service_pb2.Receipt, after: service_pb2.Receipt) -> None:
+    """Refuse answers whose requests differ in what their numbers mean, as far as receipts tell."""
+    sides = {name: (read(before), read(after)) for name, read in _MEANING.items()}
+    if not (before.HasField("request") and after.HasField("request")):
+        sides = {name: sides[name] for name in ("scale", "prediction")}
+    for name, (one, other) in sides.items():
+        if one != other:
+            raise ExplainError(
+                Reason.INVALID_OPTION,
+                f"the reference has {name} {one or 'none'}, the other answer {other or 'none'}, so "
+                "their numbers mean different things; make both with the same",
+                name,
+            )
+
+
+def targets_of(request: service_pb2.ExplainRequest) -> str:
+    """Return the columns with the true values, listed; empty without any."""
+    return ", ".join([request.target_column] * bool(request.target_column)) or ", ".join(
+        request.target_columns
+    )
+
+
+_MEANING: dict[str, Callable[[service_pb2.Receipt], str]] = {
+    "scale": lambda receipt: ModelDescription.Scale.Name(receipt.scale),
+    "prediction": lambda receipt: "; ".join(receipt.prediction),
+    "target_column": lambda receipt: targets_of(receipt.request),
+    "weight_column": lambda receipt: receipt.request.weight_column,
+    "class_labels": lambda receipt: ", ".join(receipt.request.class_labels),
+}
+"""Fields of requests that decide what numbers mean, as texts."""
+
+
+class PairedExplanations(NamedTuple):
+    """Explanations that are compared, by their indices, and those that only one side has."""
+
+    pairs: list[tuple[int, int]]
+    alone: list[str]
+
+
 def pair_explanations(
     reference: service_pb2.ExplainResponse, answer: service_pb2.ExplainResponse
-) -> Iterator[tuple[int, int]]:
-    """Yield the indices of explanations of one method, those with replicates, in their order.
+) -> PairedExplanations:
+    """Pair explanations of one method that have replicates: those with most statistics in common.
 
     Raises
     ------
     ExplainError
         INVALID_OPTION where options differ in what numbers mean.
     """
-    left: dict[str, list[int]] = {}
-    for i, explanation in enumerate(reference.explanations):
-        if explanation.HasField("replicates"):
-            left.setdefault(_method(explanation), []).append(i)
-    for i, explanation in enumerate(answer.explanations):
-        others = left.get(_method(explanation), [])
-        if explanation.HasField("replicates") and others:
-            own = others.pop(0)
-            _check_options(reference.explanations[own], explanation)
-            yield own, i
+    left, right = (
+        {i: each for i, each in enumerate(side.explanations) if each.HasField("replicates")}
+        for side in (reference, answer)
+    )
+    pairs, alone = [], []
+    for i, explanation in right.items():
+        subjects = _subjects(explanation)
+        common = {
+            other: len(subjects & _subjects(each))
+            for other, each in left.items()
+            if _method(each) == _method(explanation)
+        }
+        if not common:
+            alone.append(f"{_method(explanation)}: the reference has no such explanation")
+            continue
+        own = max(common, key=lambda other: common[other])
+        _check_options(left.pop(own), explanation)
+        pairs.append((own, i))
+    alone += [f"{_method(each)}: only the reference has this explanation" for each in left.values()]
+    return PairedExplanations(pairs, alone)
+
+
+def _subjects(explanation: service_pb2.Explanation) -> set[tuple[int, tuple[str, ...], str]]:
+    """Return what the statistics of an explanation are about."""
+    statistics = explanation.replicates.statistics
+    return {(each.kind, tuple(each.features), each.group) for each in statistics}
 
 
 def _method(explanation: service_pb2.Explanation) -> str:

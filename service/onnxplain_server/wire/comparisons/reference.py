@@ -7,6 +7,7 @@ from onnxplain.v1 import partial_dependence_pb2
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire.comparisons.comparison import check_has_replicates, read_options
+from onnxplain_server.wire.comparisons.pairing import targets_of
 
 _SINGLE = ("seed", "scale", "cluster_column")
 """Fields in which an answer and its reference agree."""
@@ -38,6 +39,11 @@ def fill_from_reference(request: service_pb2.ExplainRequest) -> None:
     )
     for field in _SINGLE:
         _take(request, answer.receipt, field)
+    _take_targets(request, answer.receipt.request)
+    if not request.class_labels:
+        request.class_labels.extend(answer.receipt.request.class_labels)
+    if not request.weight_column:
+        request.weight_column = answer.receipt.request.weight_column
     if not request.prediction:
         request.prediction.extend(answer.receipt.prediction)
     if not request.HasField("row_count") and answer.receipt.request.HasField("row_count"):
@@ -55,6 +61,20 @@ def _take(request: service_pb2.ExplainRequest, receipt: service_pb2.Receipt, fie
             field,
         )
     setattr(request, field, kept)
+
+
+def _take_targets(request: service_pb2.ExplainRequest, kept: service_pb2.ExplainRequest) -> None:
+    """Take the columns with the true values; refuse others."""
+    asked, known = targets_of(request), targets_of(kept)
+    if asked and known and asked != known:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"the reference is about {known}, not {asked}; leave the target out",
+            "target_column" if request.target_column else "target_columns",
+        )
+    if not asked:
+        request.target_column = kept.target_column
+        request.target_columns.extend(kept.target_columns)
 
 
 def _method(

@@ -92,8 +92,9 @@ def compare_replay(kept: ExplainResponse, replayed: ExplainResponse) -> Replay:
         by_field.setdefault(_POSITIONS.sub("", path).strip("."), []).append(path)
     found = (_difference(field, paths, before, after) for field, paths in by_field.items())
     differences = tuple(each for each in found if each.differing_count)
-    causes = tuple(_causes(kept.receipt, replayed.receipt))
-    return Replay(len({**before, **after}), differences, causes)
+    causes = list(_causes(kept.receipt, replayed.receipt))
+    causes += _chances(kept.receipt, replayed.receipt) if differences else []
+    return Replay(len({**before, **after}), differences, tuple(causes))
 
 
 def _leaves(message: Message, path: str, left_out: set[str]) -> Iterator[tuple[str, object]]:
@@ -137,7 +138,7 @@ def _are_same(one: object, other: object) -> bool:
 
 
 def _causes(kept: Receipt, replayed: Receipt) -> Iterator[str]:
-    """Tell what was not as it was: files, versions, processor, and choices that depend on time."""
+    """Tell what was not as it was: files, versions, processor, engine."""
     for field, name in (("model_digest", "model"), ("table_digest", "table")):
         if getattr(kept, field) != getattr(replayed, field):
             yield f"another {name}: {getattr(kept, field)} then, {getattr(replayed, field)} now"
@@ -145,6 +146,10 @@ def _causes(kept: Receipt, replayed: Receipt) -> Iterator[str]:
     for name in sorted({*then, *now}):
         if then.get(name) != now.get(name):
             yield f"{name}: {then.get(name, 'none')} then, {now.get(name, 'none')} now"
+
+
+def _chances(kept: Receipt, replayed: Receipt) -> Iterator[str]:
+    """Tell what may make another answer of the same request."""
     request = kept.request
     if request.HasField("budget_seconds") and kept.row_count != replayed.row_count:
         yield "budget_seconds: trials chose other rows"
