@@ -57,7 +57,7 @@ CONFIG = {
 # What a request can lack though its shape is right, or have twice.
 LACKS = ("no model", "applies to a model", "no methods", "no table", "the part model",
          "model.id must", "model.sha256 must", "model.sha256 pins", "table.id must",
-         "the model is both", "the table is both",
+         "the model is both", "the table is both", "model.files belong to model.content",
          "the request must have exactly one of table, ")  # fmt: skip
 
 # What only a start takes, without the header that makes it one.

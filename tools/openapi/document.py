@@ -14,6 +14,7 @@ from tools.contract.limits import Limits
 from tools.openapi import operation_routes, problems, rows
 from tools.openapi.routes import TAGS, paths
 from tools.openapi.schemas import Schemas
+from tools.openapi.values import reference
 
 _TEXT = """Explains what an ONNX model has learned. The messages are those of the gRPC contract, in
 protobuf's canonical JSON: names are camelCase, bytes are base64, and doubles of answers that are no
@@ -73,6 +74,8 @@ _PARAMETERS: dict[str, tuple[str, dict[str, Any]]] = {
 def document(comments: Mapping[str, str], limits: Mapping[str, Limits]) -> dict[str, Any]:
     """Describe REST; comments and limits are those of the contract, by full name."""
     schemas = Schemas(TAKEN, GIVEN, comments, limits).components()
+    schemas["KeptRequest"] = rows.kept_request(schemas["ExplainRequest"])
+    schemas["Receipt"]["properties"]["request"] |= reference("KeptRequest")
     return {
         "openapi": "3.1.0",
         "info": {

@@ -70,6 +70,13 @@ def components(requests: Mapping[str, Schema]) -> dict[str, Schema]:
     return schemas
 
 
+def kept_request(request: Schema) -> Schema:
+    """Describe the request in a receipt, which has no files and none of the forms."""
+    left_out = ("model", "table", "reference", "resultUri")
+    kept = {name: own for name, own in request["properties"].items() if name not in left_out}
+    return {**request, "properties": kept, "description": "The request of an answer."}
+
+
 def _with_rows(request: Schema, optional: Set[str]) -> Schema:
     forms = {
         form: {"description": _INSTEAD + _SCHEMAS[form]["description"], **reference(_name(form))}

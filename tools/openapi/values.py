@@ -31,7 +31,7 @@ NON_FINITE: Schema = {
 DURATION: Schema = {
     "description": 'Seconds, as text like "1.5s".',
     "type": "string",
-    "pattern": r"^-?[0-9]+(\.[0-9]{1,9})?s$",
+    "pattern": r"^-?[0-9]{1,11}(\.[0-9]{1,9})?s$",
 }
 
 TIMESTAMP: Schema = {
