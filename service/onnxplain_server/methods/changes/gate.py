@@ -4,8 +4,8 @@ A rule is a comparison, as `change <= 0.01`, over the value of the reference, th
 and their difference. Its margin is the larger side less the smaller one, at values that are
 corrected for their bias. Margins of all statistics that a rule is about have one sup-t band (see
 `resampling.bands`) from replicates. The rule HOLDS where the band of each margin is at 0 or above,
-FAILS where that of one is below, and is UNDECIDED otherwise: at the level, neither claim is made
-by chance, however many statistics there are.
+of < and > above 0, FAILS where that of one is below, of < and > at 0 or below, and is UNDECIDED
+otherwise: at the level, neither claim is made by chance, however many statistics there are.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _of_condition(
     lower, upper = band.simultaneous_lower[:, 0], band.simultaneous_upper[:, 0]
     if np.isnan(lower).any():
         return GateFinding(rule, "UNDECIDED", reason="replicates are too few")
-    verdict = "HOLDS" if (lower >= 0).all() else "FAILS" if (upper < 0).any() else "UNDECIDED"
+    verdict = _verdict(condition, lower, upper)
     at = int(np.argmin(upper if verdict == "FAILS" else lower))
     owner = int(np.repeat(np.arange(len(parts)), [len(p.margins) for p in parts])[at])
     place = at - sum(len(part.margins) for part in parts[:owner])
@@ -133,6 +133,18 @@ def _of_condition(
         upper=float(upper[at]),
         count=sum(len(side.values) for _, side, _ in statistics),
     )
+
+
+def _verdict(condition: Expression, lower: Vector, upper: Vector) -> str:
+    """Judge by the band of the margins: at 0, what is to be smaller is equal."""
+    is_strict = _comparison(condition).name in {"<", ">"}
+    holds, fails = (lower > 0, upper <= 0) if is_strict else (lower >= 0, upper < 0)
+    return "HOLDS" if holds.all() else "FAILS" if fails.any() else "UNDECIDED"
+
+
+def _comparison(condition: Expression) -> Computation:
+    assert isinstance(condition.root, Computation)  # noqa: S101 - by `is_condition`
+    return condition.root
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,8 +206,7 @@ def _numbers(condition: Expression, side: tuple[Node, Node], columns: ColumnValu
 
 def _sides(condition: Expression) -> Iterator[tuple[Node, Node]]:
     """Yield what is to be smaller, and what larger: twice for a bounded absolute value."""
-    root = condition.root
-    assert isinstance(root, Computation)  # noqa: S101 - by `is_condition`
+    root = _comparison(condition)
     left, right = root.operands
     small, large = (right, left) if root.name.startswith(">") else (left, right)
     if not isinstance(small, Computation) or small.name != "abs":
@@ -231,7 +242,7 @@ def _of_leading(rule: GateRule, changes: Changes) -> GateFinding:
         reason = f"new in {change.replicate_share:.0%} of the replicates"
         verdict = "FAILS" if is_sure else "UNDECIDED"
         return GateFinding(rule, verdict, subject, *ranks, count=len(rankings), reason=reason)
-    share = min(each.ranking.same_leading_share for each in rankings)
-    reason = f"the same in {share:.0%} of the replicates"
+    share = min(each.ranking.no_new_share for each in rankings)
+    reason = f"none is new in {share:.0%} of the replicates"
     verdict = "HOLDS" if share >= rule.level else "UNDECIDED"
     return GateFinding(rule, verdict, count=len(rankings), reason=reason)

@@ -82,7 +82,8 @@ def rankings(comparison: ExplanationComparison) -> TextTable:
 def _ranking(each: RankingComparison) -> tuple[str, ...]:
     correlation = each.rank_correlation_lower, each.rank_correlation_upper
     changes = (
-        f"{feature_names(change.features)}: {change.reference_rank} to {change.rank}"
+        f"{feature_names(change.features)}: {_rank(each, change.reference_rank)} to "
+        f"{_rank(each, change.rank)}"
         for change in each.leading_changes
     )
     return (
@@ -92,6 +93,10 @@ def _ranking(each: RankingComparison) -> tuple[str, ...]:
         f"{each.ndcg:.3f} ({each.ndcg_lower:.3f} to {each.ndcg_upper:.3f})",
         ", ".join(changes),
     )
+
+
+def _rank(ranking: RankingComparison, rank: int) -> str:
+    return f"{rank:,}" if rank <= ranking.feature_count else "not used"
 
 
 def unmatched(comparison: ExplanationComparison) -> TextTable:
