@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError
@@ -123,7 +125,25 @@ def test_a_feature_that_comes_into_use_is_a_new_leading_one() -> None:
 
     assert found.verdict == "FAILS"
     assert found.subject is not None
-    assert (found.subject.features, found.reference_value, found.value) == (("pay",), 5, 4)
+    assert found.subject.features == ("pay",)
+    assert (found.reference_value, found.value) == (float("inf"), 4)
+
+
+@pytest.mark.parametrize(
+    ("shift", "verdict", "counts"),
+    [(0.0, "HOLDS", (3, 0)), (1.5, "HOLDS", (1, 2)), (9.0, "UNDECIDED", (0, 0))],
+)
+def test_points_that_a_curve_does_not_reach_are_counted(shift, verdict, counts) -> None:
+    own = curve((1.0, 1.0, 1.0), 0)
+    sides = [
+        KeptStatistics(("y",), (each,)) for each in (own, replace(own, grid=(own.grid[0] + shift,)))
+    ]
+    rules = read_rules(f"[[rule]]\n{CURVE}".encode())
+    pairs = [(0, sides[0], sides[1])]
+    (found,) = judge(rules, pairs, Changes(), is_paired=True, are_classes=False)
+
+    assert (found.verdict, found.count, found.missed_count) == (verdict, *counts)
+    assert ("points in common" in found.reason) is (verdict == "UNDECIDED")
 
 
 def test_tables_that_draw_the_same_numbers_are_independent() -> None:
@@ -217,7 +237,7 @@ BOUND = '[[rule]]\nstatistic = "importance"\nmax_change = 1\nlevel = 0.9'
 @pytest.mark.parametrize(
     ("text", "path", "message"),
     [
-        ('[[rule]]\nname = "top"\nranking = "importance"\nfeatures = []\nnew_leading_features=false',
+        ('[[rule]]\nname="top"\nranking="importance"\nfeatures=[]\nnew_leading_features = false',
          "rule[0].features", "'top'"),
         ('[[rule]]\nranking = "importance"\ngroup = "x"\nnew_leading_features = false',
          "rule[0].group", "'importance x: no new leading features'"),

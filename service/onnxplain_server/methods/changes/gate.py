@@ -22,6 +22,7 @@ from onnxplain_server.methods.changes.comparison import MEAN_SQUARES
 from onnxplain_server.methods.changes.found import Changes, ComparedSubject
 from onnxplain_server.methods.changes.matching import (
     KeptStatistics,
+    MatchedStatistics,
     OutputPair,
     at_common_points,
     match,
@@ -40,18 +41,26 @@ def judge(
 ) -> Iterator[GateFinding]:
     """Judge each rule; arguments are those, and the result, of `comparison.compare`."""
     statistics = [
-        (_subject(index, after, output), *_one_output(before, after, k))
+        judged
         for index, *sides in pairs
-        for found in [match(*sides, are_classes=are_classes)]
-        for before, after in filter(None, map(_at_points, found.pairs))
-        for k, output in enumerate(found.outputs)
+        for judged in _statistics(index, match(*sides, are_classes=are_classes))
     ]
     for rule in rules:
         if rule.condition is None:
             yield _of_leading(rule, changes)
             continue
-        own = [each for each in statistics if _is_about(rule, each[0])]
+        own = [each for each in statistics if _is_about(rule, each.subject)]
         yield _of_condition(rule, rule.condition, own, is_paired=is_paired)
+
+
+def _statistics(index: int, found: MatchedStatistics) -> Iterator[_JudgedStatistic]:
+    for pair in found.pairs:
+        common = _at_points(pair)
+        point_count = len(pair[0].values)
+        for k, output in enumerate(found.outputs):
+            sides = _one_output(*common, k) if common else None
+            missed = point_count - (len(sides[0].values) if sides else 0)
+            yield _JudgedStatistic(_subject(index, pair[1], output), sides, missed)
 
 
 def _at_points(
@@ -72,6 +81,15 @@ class _Side:
     values: Vector
     replicates: Matrix
     unit_count: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _JudgedStatistic:
+    """Both sides of a statistic, None without points in common, and how many points are missed."""
+
+    subject: ComparedSubject
+    sides: tuple[_Side, _Side] | None
+    missed_count: int
 
 
 def _one_output(
@@ -96,12 +114,14 @@ def _is_about(rule: GateRule, subject: ComparedSubject) -> bool:
 def _of_condition(
     rule: GateRule,
     condition: Expression,
-    statistics: Sequence[tuple[ComparedSubject, _Side, _Side]],
+    given: Sequence[_JudgedStatistic],
     *,
     is_paired: bool,
 ) -> GateFinding:
+    statistics = [(each.subject, *each.sides) for each in given if each.sides]
     if not statistics:
-        return GateFinding(rule, "UNDECIDED", reason="both answers have no such statistic")
+        what = "curves have no points in common" if given else "both answers have no such statistic"
+        return GateFinding(rule, "UNDECIDED", reason=what)
     parts = [_margins(condition, *each, is_paired=is_paired) for each in statistics]
     count = min(len(part.replicates) for part in parts)
     margins = np.concatenate([part.margins for part in parts])
@@ -132,6 +152,7 @@ def _of_condition(
         lower=float(lower[at]),
         upper=float(upper[at]),
         count=sum(len(side.values) for _, side, _ in statistics),
+        missed_count=sum(each.missed_count for each in given),
     )
 
 
@@ -238,7 +259,8 @@ def _of_leading(rule: GateRule, changes: Changes) -> GateFinding:
         subject = ComparedSubject(
             of.explanation_index, of.kind, change.features, "", of.output_name
         )
-        ranks = float(change.reference_rank), float(change.rank)
+        before = change.reference_rank
+        ranks = float(before) if before <= of.feature_count else float("inf"), float(change.rank)
         reason = f"new in {change.replicate_share:.0%} of the replicates"
         verdict = "FAILS" if is_sure else "UNDECIDED"
         return GateFinding(rule, verdict, subject, *ranks, count=len(rankings), reason=reason)

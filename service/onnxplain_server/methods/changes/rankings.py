@@ -101,13 +101,14 @@ def compare_rankings(
         )
         for i in np.flatnonzero(before[0] != after[0])
     )
-    same = _share((before[1:] == after[1:]).all(axis=1))
+    same: Flags = (before[1:] == after[1:]).all(axis=1)
+    no_new: Flags = np.array((before[1:] | ~after[1:]).all(axis=1))
     return ComparedRanking(
         _agreement(kendall_tau, reference, answer, level, -1.0),
         _agreement(ndcg, reference, answer, level, 0.0),
         changes,
-        same,
-        _share(~(after[1:] & ~before[1:]).any(axis=1)),
+        _share(same),
+        _share(no_new),
     )
 
 
