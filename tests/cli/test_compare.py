@@ -201,3 +201,41 @@ def test_tables_name_the_target_where_a_model_only_numbers_its_output(run: Run, 
     assert "Average loss for price rose from 1 to 2" in told
     assert "variable" not in told
     assert "variable" in run("compare", *files, "--output", "json").stdout
+
+
+def test_a_feature_that_a_model_only_now_uses_enters_the_leading_ones(
+    run: Run, write, tmp_path
+) -> None:
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[[rule]]\nranking = "importance"\nnew_leading_features = false')
+    before, after = kept(1.0, 0.0, 0.0), kept(1.0, 0.01, 0.0)
+    files = write("before.json", before), write("after.json", after)
+    table = ("--rules", rules, "--output", "table")
+
+    entered, left = (run("compare", *sides, *table) for sides in (files, files[::-1]))
+
+    assert (entered.exit_code, left.exit_code) == (1, 0)
+    told = " ".join(entered.stdout.split())
+    assert "zip entered the leading features by importance" in told
+    assert "not used to rank 2; new in 100% of the replicates" in told
+    assert "zip left the leading features" in " ".join(left.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("condition", "reason"),
+    [
+        (f"max_change = {'9' * 400}", "too large"),
+        (f"max_change = {'9' * 5000}", "no TOML"),
+        (f"features = {'[' * 3000}", "nested too deeply"),
+    ],
+)
+def test_rules_that_cannot_be_read_are_refused_in_words(
+    run: Run, before, tmp_path, condition, reason
+) -> None:
+    rules = tmp_path / "rules.toml"
+    rules.write_text(f'[[rule]]\nstatistic = "importance"\n{condition}')
+    result = run("compare", before, before, "--rules", rules)
+
+    assert result.exit_code == 1
+    assert reason in " ".join(result.stderr.split())
+    assert "Traceback" not in result.stderr

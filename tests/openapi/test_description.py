@@ -143,8 +143,8 @@ def test_fields_refer_to_the_types_of_the_contract(description, name: str) -> No
         kind = field.message_type or field.enum_type
         if kind is not None and kind.full_name.removeprefix("onnxplain.v1.") in KINDS:
             is_kept = kind is ExplainRequest.DESCRIPTOR
-            name = "KeptRequest" if is_kept else component(kind)
-            assert f"'#/components/schemas/{name}'" in str(schema)
+            told = "KeptRequest" if is_kept else component(kind)
+            assert f"'#/components/schemas/{told}'" in str(schema)
 
 
 @pytest.mark.parametrize("reason", sorted({*Reason} - OF_OPERATIONS, key=str))

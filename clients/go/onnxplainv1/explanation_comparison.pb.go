@@ -1142,9 +1142,10 @@ type LeadingChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The feature, or the features together.
 	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
-	// Its rank in the reference, from 1.
+	// Its rank in the reference, from 1; `feature_count` + 1 where its size is 0. It is new among the leading ones where
+	// `rank` is smaller.
 	ReferenceRank int32 `protobuf:"varint,2,opt,name=reference_rank,json=referenceRank,proto3" json:"reference_rank,omitempty"`
-	// Its rank in the answer, from 1.
+	// Its rank in the answer, likewise.
 	Rank int32 `protobuf:"varint,3,opt,name=rank,proto3" json:"rank,omitempty"`
 	// Share of the replicates that say the same: it is among the leading ones of that side only.
 	ReplicateShare float64 `protobuf:"fixed64,4,opt,name=replicate_share,json=replicateShare,proto3" json:"replicate_share,omitempty"`

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from onnxplain_server.core.errors import ExplainError
@@ -80,6 +82,7 @@ LEADING = 'ranking = "importance"\nnew_leading_features = false'
         pytest.param(LEADING, {}, "HOLDS", id="the same leading features"),
         pytest.param(LEADING, {"after": (0.9, 0.5, 0.3, 0.1)}, "FAILS", id="a new one"),
         pytest.param(LEADING, {"after": (0.02, 0.5, 0.3, 0.301)}, "UNDECIDED", id="perhaps"),
+        pytest.param(LEADING, {"after": (0, 0, 0, 0), "error": 0}, "HOLDS", id="none any more"),
     ],
 )
 def test_each_rule_has_each_outcome(rule, after, expected) -> None:
@@ -90,6 +93,57 @@ def test_each_rule_has_each_outcome(rule, after, expected) -> None:
         assert found.lower <= found.margin <= found.upper
         assert (found.lower >= 0) is (expected == "HOLDS")
         assert (found.upper < 0) is (expected == "FAILS")
+
+
+@pytest.mark.parametrize(
+    ("holds", "verdict"),
+    [
+        ("value > reference", "FAILS"),
+        ("value < reference", "FAILS"),
+        ("value >= reference", "HOLDS"),
+        ("value <= reference", "HOLDS"),
+        ("abs(change) < 0", "FAILS"),
+        ("abs(change) <= 0", "HOLDS"),
+        ("value > 0.5 * reference", "HOLDS"),
+        ("value < 0.5 * reference", "FAILS"),
+    ],
+)
+def test_equal_numbers_are_neither_larger_nor_smaller(holds, verdict) -> None:
+    own = KeptStatistics(("y",), (number("AVERAGE_LOSS", (), 1.0, 0.1, 0),))
+    rules = read_rules(f'[[rule]]\nstatistic = "average_loss"\nholds = "{holds}"'.encode())
+    (found,) = judge(rules, [(0, own, own)], Changes(), is_paired=True, are_classes=False)
+
+    assert found.verdict == verdict
+
+
+def test_a_feature_that_comes_into_use_is_a_new_leading_one() -> None:
+    sides = [side((*BEFORE[:3], value), 1.0, 0.0, 0) for value in (0.0, 0.01)]
+    how = {"is_paired": True, "are_classes": False}
+    pairs = [(0, sides[0], sides[1])]
+    changes = compare(pairs, ChangeOptions(), **how)
+    (found,) = judge(read_rules(f"[[rule]]\n{LEADING}".encode()), pairs, changes, **how)
+
+    assert found.verdict == "FAILS"
+    assert found.subject is not None
+    assert found.subject.features == ("pay",)
+    assert (found.reference_value, found.value) == (float("inf"), 4)
+
+
+@pytest.mark.parametrize(
+    ("shift", "verdict", "counts"),
+    [(0.0, "HOLDS", (3, 0)), (1.5, "HOLDS", (1, 2)), (9.0, "UNDECIDED", (0, 0))],
+)
+def test_points_that_a_curve_does_not_reach_are_counted(shift, verdict, counts) -> None:
+    own = curve((1.0, 1.0, 1.0), 0)
+    sides = [
+        KeptStatistics(("y",), (each,)) for each in (own, replace(own, grid=(own.grid[0] + shift,)))
+    ]
+    rules = read_rules(f"[[rule]]\n{CURVE}".encode())
+    pairs = [(0, sides[0], sides[1])]
+    (found,) = judge(rules, pairs, Changes(), is_paired=True, are_classes=False)
+
+    assert (found.verdict, found.count, found.missed_count) == (verdict, *counts)
+    assert ("points in common" in found.reason) is (verdict == "UNDECIDED")
 
 
 def test_tables_that_draw_the_same_numbers_are_independent() -> None:
@@ -175,3 +229,33 @@ def test_a_rule_about_many_statistics_is_held_to_one_level() -> None:
 def test_rules_that_say_nothing_are_refused(text, message) -> None:
     with pytest.raises(ExplainError, match=message):
         read_rules(text.encode())
+
+
+BOUND = '[[rule]]\nstatistic = "importance"\nmax_change = 1\nlevel = 0.9'
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "message"),
+    [
+        ('[[rule]]\nname="top"\nranking="importance"\nfeatures=[]\nnew_leading_features = false',
+         "rule[0].features", "'top'"),
+        ('[[rule]]\nranking = "importance"\ngroup = "x"\nnew_leading_features = false',
+         "rule[0].group", "'importance x: no new leading features'"),
+        (BOUND.replace("max_change = 1", f"max_change = {'9' * 400}"), "rule[0].max_change",
+         "too large"),
+        (BOUND.replace("level = 0.9", f"level = -{'9' * 400}"), "rule[0].level", "too large"),
+        (BOUND.replace("max_change = 1", "max_change = inf"), "rule[0].max_change", "finite"),
+        (BOUND.replace("max_change = 1", "max_change = 1e999"), "rule[0].max_change", "finite"),
+        (BOUND.replace("max_change = 1", "max_change = nan"), "rule[0].max_change", "finite"),
+        (BOUND.replace("level = 0.9", "level = nan"), "rule[0].level", "nan"),
+        (BOUND.replace("max_change = 1", f"max_change = {'9' * 5000}"), "rules", "4300"),
+        (f"x = {'[' * 3000}", "rules", "nested"),
+        ("[[rule]]\nname = '\x00'", "rules", "no TOML"),
+    ],
+)  # fmt: skip
+def test_what_a_rule_cannot_have_is_refused_with_its_place(text, path, message) -> None:
+    with pytest.raises(ExplainError) as refused:
+        read_rules(text.encode())
+
+    assert refused.value.field == path
+    assert message in str(refused.value)

@@ -73,9 +73,32 @@ def test_of_thousands_of_features_the_first_of_either_side_are_compared() -> Non
     assert most_important(before[:50], after[:50]).tolist() == [*range(50)]
 
 
-def test_features_of_no_importance_are_never_leading() -> None:
-    before = replicated([9.0, 0.0, 0.0, 0.0], 0.0)
-    after = replicated([9.0, 7.0, 0.0, 0.0], 0.0)
-    (entered,) = compare_rankings(FEATURES, before, after, 3, 0.9).leading_changes
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        pytest.param((9, 0, 0, 0), (9, 7, 0, 0), [("b", 5, 2)], id="a feature comes into use"),
+        pytest.param((4, 3, 2, 0), (4, 3, 2, 1), [("d", 5, 4)], id="at the rank of ties at 0"),
+        pytest.param((4, 3, 2, 0), (0, 0, 0, 0), [(n, i, 5) for i, n in enumerate("abc", 1)],
+                     id="no feature is used any more"),
+        pytest.param((4, 3, 1, 0), (4, 3, 1, 1e-14), [], id="a rounding of 0"),
+    ],
+)  # fmt: skip
+def test_features_of_no_importance_are_never_leading(before, after, expected) -> None:
+    sides = replicated(np.array(before), 0.0), replicated(np.array(after), 0.0)
+    found = compare_rankings(FEATURES, *sides, 4, 0.9).leading_changes
 
-    assert (entered.features, entered.reference_rank, entered.rank) == (("b",), 2, 2)
+    assert [(*c.features, c.reference_rank, c.rank) for c in found] == expected
+
+
+@given(sizes, sizes, st.integers(1, 4))
+def test_ranks_tell_which_features_entered_and_which_left(before, after, count) -> None:
+    found = compare_rankings(FEATURES, before[None], after[None], count, 0.9).leading_changes
+
+    def leading(values):
+        first = sorted(range(4), key=lambda i: -values[i])[:count]
+        return {FEATURES[i] for i in first if values[i] > 0}
+
+    entered = {c.features for c in found if c.rank < c.reference_rank}
+    left = {c.features for c in found if c.rank > c.reference_rank}
+    assert entered == leading(after) - leading(before)
+    assert left == leading(before) - leading(after)

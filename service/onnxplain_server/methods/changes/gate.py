@@ -4,8 +4,8 @@ A rule is a comparison, as `change <= 0.01`, over the value of the reference, th
 and their difference. Its margin is the larger side less the smaller one, at values that are
 corrected for their bias. Margins of all statistics that a rule is about have one sup-t band (see
 `resampling.bands`) from replicates. The rule HOLDS where the band of each margin is at 0 or above,
-FAILS where that of one is below, and is UNDECIDED otherwise: at the level, neither claim is made
-by chance, however many statistics there are.
+of < and > above 0, FAILS where that of one is below, of < and > at 0 or below, and is UNDECIDED
+otherwise: at the level, neither claim is made by chance, however many statistics there are.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from onnxplain_server.methods.changes.comparison import MEAN_SQUARES
 from onnxplain_server.methods.changes.found import Changes, ComparedSubject
 from onnxplain_server.methods.changes.matching import (
     KeptStatistics,
+    MatchedStatistics,
     OutputPair,
     at_common_points,
     match,
@@ -40,18 +41,26 @@ def judge(
 ) -> Iterator[GateFinding]:
     """Judge each rule; arguments are those, and the result, of `comparison.compare`."""
     statistics = [
-        (_subject(index, after, output), *_one_output(before, after, k))
+        judged
         for index, *sides in pairs
-        for found in [match(*sides, are_classes=are_classes)]
-        for before, after in filter(None, map(_at_points, found.pairs))
-        for k, output in enumerate(found.outputs)
+        for judged in _statistics(index, match(*sides, are_classes=are_classes))
     ]
     for rule in rules:
         if rule.condition is None:
             yield _of_leading(rule, changes)
             continue
-        own = [each for each in statistics if _is_about(rule, each[0])]
+        own = [each for each in statistics if _is_about(rule, each.subject)]
         yield _of_condition(rule, rule.condition, own, is_paired=is_paired)
+
+
+def _statistics(index: int, found: MatchedStatistics) -> Iterator[_JudgedStatistic]:
+    for pair in found.pairs:
+        common = _at_points(pair)
+        point_count = len(pair[0].values)
+        for k, output in enumerate(found.outputs):
+            sides = _one_output(*common, k) if common else None
+            missed = point_count - (len(sides[0].values) if sides else 0)
+            yield _JudgedStatistic(_subject(index, pair[1], output), sides, missed)
 
 
 def _at_points(
@@ -72,6 +81,15 @@ class _Side:
     values: Vector
     replicates: Matrix
     unit_count: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _JudgedStatistic:
+    """Both sides of a statistic, None without points in common, and how many points are missed."""
+
+    subject: ComparedSubject
+    sides: tuple[_Side, _Side] | None
+    missed_count: int
 
 
 def _one_output(
@@ -96,12 +114,14 @@ def _is_about(rule: GateRule, subject: ComparedSubject) -> bool:
 def _of_condition(
     rule: GateRule,
     condition: Expression,
-    statistics: Sequence[tuple[ComparedSubject, _Side, _Side]],
+    given: Sequence[_JudgedStatistic],
     *,
     is_paired: bool,
 ) -> GateFinding:
+    statistics = [(each.subject, *each.sides) for each in given if each.sides]
     if not statistics:
-        return GateFinding(rule, "UNDECIDED", reason="both answers have no such statistic")
+        what = "curves have no points in common" if given else "both answers have no such statistic"
+        return GateFinding(rule, "UNDECIDED", reason=what)
     parts = [_margins(condition, *each, is_paired=is_paired) for each in statistics]
     count = min(len(part.replicates) for part in parts)
     margins = np.concatenate([part.margins for part in parts])
@@ -116,7 +136,7 @@ def _of_condition(
     lower, upper = band.simultaneous_lower[:, 0], band.simultaneous_upper[:, 0]
     if np.isnan(lower).any():
         return GateFinding(rule, "UNDECIDED", reason="replicates are too few")
-    verdict = "HOLDS" if (lower >= 0).all() else "FAILS" if (upper < 0).any() else "UNDECIDED"
+    verdict = _verdict(condition, lower, upper)
     at = int(np.argmin(upper if verdict == "FAILS" else lower))
     owner = int(np.repeat(np.arange(len(parts)), [len(p.margins) for p in parts])[at])
     place = at - sum(len(part.margins) for part in parts[:owner])
@@ -132,7 +152,20 @@ def _of_condition(
         lower=float(lower[at]),
         upper=float(upper[at]),
         count=sum(len(side.values) for _, side, _ in statistics),
+        missed_count=sum(each.missed_count for each in given),
     )
+
+
+def _verdict(condition: Expression, lower: Vector, upper: Vector) -> str:
+    """Judge by the band of the margins: at 0, what is to be smaller is equal."""
+    is_strict = _comparison(condition).name in {"<", ">"}
+    holds, fails = (lower > 0, upper <= 0) if is_strict else (lower >= 0, upper < 0)
+    return "HOLDS" if holds.all() else "FAILS" if fails.any() else "UNDECIDED"
+
+
+def _comparison(condition: Expression) -> Computation:
+    assert isinstance(condition.root, Computation)  # noqa: S101 - by `is_condition`
+    return condition.root
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,8 +227,7 @@ def _numbers(condition: Expression, side: tuple[Node, Node], columns: ColumnValu
 
 def _sides(condition: Expression) -> Iterator[tuple[Node, Node]]:
     """Yield what is to be smaller, and what larger: twice for a bounded absolute value."""
-    root = condition.root
-    assert isinstance(root, Computation)  # noqa: S101 - by `is_condition`
+    root = _comparison(condition)
     left, right = root.operands
     small, large = (right, left) if root.name.startswith(">") else (left, right)
     if not isinstance(small, Computation) or small.name != "abs":
@@ -227,11 +259,12 @@ def _of_leading(rule: GateRule, changes: Changes) -> GateFinding:
         subject = ComparedSubject(
             of.explanation_index, of.kind, change.features, "", of.output_name
         )
-        ranks = float(change.reference_rank), float(change.rank)
+        before = change.reference_rank
+        ranks = float(before) if before <= of.feature_count else float("inf"), float(change.rank)
         reason = f"new in {change.replicate_share:.0%} of the replicates"
         verdict = "FAILS" if is_sure else "UNDECIDED"
         return GateFinding(rule, verdict, subject, *ranks, count=len(rankings), reason=reason)
-    share = min(each.ranking.same_leading_share for each in rankings)
-    reason = f"the same in {share:.0%} of the replicates"
+    share = min(each.ranking.no_new_share for each in rankings)
+    reason = f"none is new in {share:.0%} of the replicates"
     verdict = "HOLDS" if share >= rule.level else "UNDECIDED"
     return GateFinding(rule, verdict, count=len(rankings), reason=reason)

@@ -35,7 +35,11 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class LeadingChange:
-    """Feature that is among the first of one side only; see `LeadingChange` in the contract."""
+    """Feature that is among the first of one side only; see `LeadingChange` in the contract.
+
+    Of equal sizes, the first given ranks first; a feature of size 0 ranks one after the number of
+    features. So the rank is below that of the reference exactly where the feature is new.
+    """
 
     features: tuple[str, ...]
     reference_rank: int
@@ -53,14 +57,15 @@ class ComparedRanking:
         Kendall's tau-b.
     ndcg : Agreement
     leading_changes : tuple of LeadingChange
-    same_leading_share : float
-        Of the replicates.
+    same_leading_share, no_new_share : float
+        Of the replicates: in which the leading features are the same, and in which none is new.
     """
 
     rank_correlation: Agreement
     ndcg: Agreement
     leading_changes: tuple[LeadingChange, ...]
     same_leading_share: float
+    no_new_share: float
 
 
 def most_important(reference: Vector, answer: Vector) -> Indices:
@@ -96,12 +101,14 @@ def compare_rankings(
         )
         for i in np.flatnonzero(before[0] != after[0])
     )
-    same = _share((before[1:] == after[1:]).all(axis=1))
+    same: Flags = (before[1:] == after[1:]).all(axis=1)
+    no_new: Flags = np.array((before[1:] | ~after[1:]).all(axis=1))
     return ComparedRanking(
         _agreement(kendall_tau, reference, answer, level, -1.0),
         _agreement(ndcg, reference, answer, level, 0.0),
         changes,
-        same,
+        _share(same),
+        _share(no_new),
     )
 
 
@@ -146,18 +153,16 @@ def _agreement(
 
 def _leading(sizes: Matrix, count: int) -> Flags:
     """Tell which features are among the first, without those of size 0."""
-    flags = np.zeros(sizes.shape, np.bool_)
-    for i, row in enumerate(sizes):
-        flags[i, _order(row)[:count]] = True
-    leading: Flags = flags & (sizes > 0)
-    return leading
+    flags: Flags = np.stack([_ranks(row) <= min(count, len(row)) for row in sizes])
+    return flags
 
 
 def _ranks(sizes: Vector) -> Indices:
-    """Rank features by size, from 1; equal ones have the same rank."""
-    settled = _settled(sizes)
-    larger: Indices = (settled > settled[:, None]).sum(axis=1)
-    return larger + 1
+    """Rank features by size, from 1, each its own rank; those of size 0 one after the last."""
+    ranks = np.empty(len(sizes), np.intp)
+    ranks[_order(sizes)] = np.arange(1, len(sizes) + 1)
+    ranks[~(_settled(sizes) > 0)] = len(sizes) + 1  # NaN too
+    return ranks
 
 
 def _order(sizes: Vector) -> Indices:

@@ -52,11 +52,13 @@ class GateFinding:
     subject : ComparedSubject or None
         The statistic nearest to failing; None where there is none.
     reference_value, value : float
-        Its values.
+        Its values; of a ranking its ranks, infinite where the feature has no importance.
     margin, lower, upper : float
         How far the condition is met, negative where it is not, and the interval of that.
     count : int
         Statistics, and points of curves, that the rule is about.
+    missed_count : int
+        Points of curves of the reference that those of the answer do not reach.
     reason : str
         Why there are no numbers; empty where there are some.
     """
@@ -70,6 +72,7 @@ class GateFinding:
     lower: float = float("nan")
     upper: float = float("nan")
     count: int = 0
+    missed_count: int = 0
     reason: str = ""
 
 

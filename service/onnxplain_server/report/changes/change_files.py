@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from xml.etree import ElementTree as ET
 
@@ -11,6 +12,9 @@ from onnxplain_server.methods.changes.rules import GateFinding
 from onnxplain_server.report.changes import change_tables
 from onnxplain_server.report.changes.change_tables import TextTable
 from onnxplain_server.report.sentences.changes import changed
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Extensible Markup Language (XML) 1.0, fifth edition, section 2.2, production Char."""
 
 
 def markdown(comparison: ExplanationComparison, findings: Sequence[GateFinding]) -> str:
@@ -41,10 +45,16 @@ def _table(table: TextTable) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    """Keep names of features from being markup."""
+    """Keep names of features and rules from being markup, and in their line."""
+    text = _printable(" ".join(text.splitlines()))
     for sign in "\\`*_[]<>|#":
         text = text.replace(sign, f"\\{sign}")
     return text
+
+
+def _printable(text: str) -> str:
+    """Replace characters that XML 1.0 cannot hold, not even escaped."""
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def junit_xml(findings: Sequence[GateFinding]) -> bytes:
@@ -58,10 +68,12 @@ def junit_xml(findings: Sequence[GateFinding]) -> bytes:
         errors=str(verdicts.count("UNDECIDED")),
     )
     for finding in findings:
-        case = ET.SubElement(suite, "testcase", classname="onnxplain", name=finding.rule.name)
+        case = ET.SubElement(
+            suite, "testcase", classname="onnxplain", name=_printable(finding.rule.name)
+        )
         if finding.verdict != "HOLDS":
             kind = "failure" if finding.verdict == "FAILS" else "error"
-            figures = change_tables.figures(finding)
+            figures = _printable(change_tables.figures(finding))
             told = ET.SubElement(case, kind, message=f"{finding.verdict}: {figures}")
             told.text = figures
     ET.indent(suite)

@@ -12,6 +12,7 @@ from onnxplain.v1.explanation_comparison_pb2 import (
     StatisticDifference,
 )
 
+from onnxplain_server.methods.changes.comparison import MEAN_SQUARES
 from onnxplain_server.methods.changes.rules import GateFinding
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.report.sentences.changes import subject, words
@@ -82,7 +83,8 @@ def rankings(comparison: ExplanationComparison) -> TextTable:
 def _ranking(each: RankingComparison) -> tuple[str, ...]:
     correlation = each.rank_correlation_lower, each.rank_correlation_upper
     changes = (
-        f"{feature_names(change.features)}: {change.reference_rank} to {change.rank}"
+        f"{feature_names(change.features)}: {_rank(each, change.reference_rank)} to "
+        f"{_rank(each, change.rank)}"
         for change in each.leading_changes
     )
     return (
@@ -92,6 +94,10 @@ def _ranking(each: RankingComparison) -> tuple[str, ...]:
         f"{each.ndcg:.3f} ({each.ndcg_lower:.3f} to {each.ndcg_upper:.3f})",
         ", ".join(changes),
     )
+
+
+def _rank(ranking: RankingComparison, rank: int) -> str:
+    return f"{rank:,}" if rank <= ranking.feature_count else "not used"
 
 
 def unmatched(comparison: ExplanationComparison) -> TextTable:
@@ -128,14 +134,25 @@ def _figures(finding: GateFinding) -> Iterator[str]:
     own = finding.subject
     if own is not None:
         about = " of ".join(filter(None, [own.kind.lower().replace("_", " "), _about(own)]))
-        what = "rank " * (finding.rule.condition is None)
-        yield f"{about}: {what}{finding.reference_value:.4g} to {finding.value:.4g}"
+        is_rank = finding.rule.condition is None
+        sides = (
+            _figure(side, is_rank=is_rank) for side in (finding.reference_value, finding.value)
+        )
+        yield f"{about}: {' to '.join(sides)}"
     if finding.reason:
         yield finding.reason
     else:
-        level = f"{finding.rule.level:.3g}"
-        yield (
-            f"margin {finding.margin:.3g}, {finding.lower:.3g} to {finding.upper:.3g} at {level}"
-        )
+        corrected = ", corrected for bias" if finding.rule.kind in MEAN_SQUARES else ""
+        interval = f"{finding.lower:.3g} to {finding.upper:.3g} at {finding.rule.level:.3g}"
+        yield f"margin {finding.margin:.3g}, {interval}{corrected}"
     if finding.count > 1:
         yield f"the nearest of {finding.count:,}"
+    if finding.missed_count:
+        of = finding.count + finding.missed_count
+        yield f"the curves have {finding.count:,} of {of:,} points of the reference in common"
+
+
+def _figure(value: float, *, is_rank: bool) -> str:
+    if is_rank:
+        return f"rank {value:.0f}" if value < float("inf") else "not used"
+    return f"{value:.4g}"

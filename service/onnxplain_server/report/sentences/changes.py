@@ -17,6 +17,7 @@ from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.report.sentences.words import feature_names, few_of
 
 _CHANGED = ExplanationComparison.CHANGED
+_NOT_TESTED = ExplanationComparison.NOT_TESTED
 _CORRECTIONS = {
     ComparisonOptions.HOLM: "after Holm's correction",
     ComparisonOptions.BENJAMINI_HOCHBERG: "after Benjamini and Hochberg's correction",
@@ -39,8 +40,12 @@ def changed(comparison: ExplanationComparison) -> Iterator[str]:
     if not count:
         yield "Nothing could be tested."
         return
+    what = "curve" if any(each.verdict != _NOT_TESTED for each in comparison.curves) else "number"
     if not own:
-        yield f"No change is shown in the {count:,} numbers and curves compared, {how}."
+        of = f"{count:,} numbers and curves" if count > 1 else f"only {what}"
+        yield f"No change is shown in the {of} compared, {how}."
+    elif count == 1:
+        yield f"The only {what} compared has changed, {how}."
     else:
         have = "has" if len(own) == 1 else "have"
         yield f"{len(own):,} of {count:,} numbers and curves {have} changed, {how}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from collections.abc import Mapping
 from typing import Any
@@ -46,8 +47,10 @@ def read_rules(content: bytes) -> list[GateRule]:
     """
     try:
         document = tomllib.loads(content.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except ValueError as error:  # of text, of TOML, and of whole numbers of thousands of digits
         raise _fault(f"the rules are no TOML: {error}", "rules") from None
+    except RecursionError:
+        raise _fault("the rules cannot be read: they are nested too deeply", "rules") from None
     rules = document.get("rule")
     if set(document) != {"rule"} or not isinstance(rules, list) or not rules:
         raise _fault(
@@ -64,15 +67,15 @@ def _rule(given: Any, path: str) -> GateRule:
     if len(asked) != 1:
         raise _fault(f"a rule has one of {', '.join(_CONDITIONS)}", path)
     is_ranking = asked == ["new_leading_features"]
-    if is_ranking and given["new_leading_features"]:
-        raise _fault("new_leading_features can only be false", f"{path}.new_leading_features")
     kind = _kind(given, path, is_ranking=is_ranking)
+    if is_ranking:
+        _check_ranking(given, path, _name(given, kind))
     level = float(given.get("level", ComparisonOptions.confidence_level.default))
     within(level, ComparisonOptions.confidence_level, f"{path}.level")
     condition = None if is_ranking else _condition(given, path)
     features = frozenset(map(str, given.get("features", ())))
     own = features, given.get("group", ""), given.get("output", "")
-    return GateRule(given.get("name") or _name(given, kind), kind, *own, condition, level)
+    return GateRule(_name(given, kind), kind, *own, condition, level)
 
 
 def _check_fields(given: Mapping[str, Any], path: str) -> None:
@@ -83,6 +86,18 @@ def _check_fields(given: Mapping[str, Any], path: str) -> None:
         is_number = kind is float and isinstance(value, int) and not isinstance(value, bool)
         if not isinstance(value, kind) and not is_number:
             raise _fault(f"{name} must be of the type {kind.__name__}", f"{path}.{name}")
+
+        if is_number and abs(value) > sys.float_info.max:
+            raise _fault(f"{name} is too large for a number", f"{path}.{name}")
+
+
+def _check_ranking(given: Mapping[str, Any], path: str, name: str) -> None:
+    if given["new_leading_features"]:
+        raise _fault("new_leading_features can only be false", f"{path}.new_leading_features")
+    for field in ("features", "group"):
+        if field in given:
+            message = f"the rule {name!r} is about a whole ranking, and cannot have {field}"
+            raise _fault(message, f"{path}.{field}")
 
 
 def _kind(given: Mapping[str, Any], path: str, *, is_ranking: bool) -> str:
@@ -96,8 +111,8 @@ def _kind(given: Mapping[str, Any], path: str, *, is_ranking: bool) -> str:
 
 def _condition(given: Mapping[str, Any], path: str) -> Expression:
     if "max_change" in given:
-        if not given["max_change"] >= 0:
-            raise _fault("max_change must be 0 or more", f"{path}.max_change")
+        if not 0 <= given["max_change"] < float("inf"):
+            raise _fault("max_change must be 0 or more, and finite", f"{path}.max_change")
         text = f"abs(change) <= {float(given['max_change'])!r}"
     else:
         text = given["holds"]
@@ -109,7 +124,9 @@ def _condition(given: Mapping[str, Any], path: str) -> Expression:
 
 
 def _name(given: Mapping[str, Any], kind: str) -> str:
-    """Name a rule by what it says."""
+    """Name a rule by what it says, unless it has a name."""
+    if given.get("name"):
+        return str(given["name"])
     about = [kind.lower(), *(str(each) for each in given.get("features", ()))]
     about += [given[name] for name in ("group", "output") if name in given]
     says = given.get("holds") or "no new leading features"
