@@ -104,7 +104,7 @@ class LeadingChange:
     ----------
     features : tuple of str
     reference_rank, rank : int
-        From 1.
+        From 1; a feature of size 0 ranks after all that are used.
     replicate_share : float
         Of the replicates that say the same.
     """
