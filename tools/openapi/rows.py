@@ -72,7 +72,7 @@ def components(requests: Mapping[str, Schema]) -> dict[str, Schema]:
 
 def kept_request(request: Schema) -> Schema:
     """Describe the request in a receipt, which has no files and none of the forms."""
-    left_out = ("model", "table", "reference", "resultUri")
+    left_out = ("model", "table", "reference")
     kept = {name: own for name, own in request["properties"].items() if name not in left_out}
     return {**request, "properties": kept, "description": "The request of an answer."}
 
