@@ -128,12 +128,8 @@ def _of_condition(
     replicates = np.concatenate([part.replicates[:count] for part in parts], axis=1)
     if not np.isfinite(margins).all():
         return GateFinding(rule, "UNDECIDED", reason="the condition is not finite")
-    deviations = Deviations()
-    around = (replicates - _mean(replicates))[:, :, None]
-    deviations.add(around, np.abs(replicates).max(axis=(0, 1), keepdims=True)[0])
     units = min(side.unit_count for _, *sides in statistics for side in sides)
-    band = deviations.band(margins[:, None], rule.level, units)
-    lower, upper = band.simultaneous_lower[:, 0], band.simultaneous_upper[:, 0]
+    lower, upper = _band(margins, replicates, rule.level, units)
     if np.isnan(lower).any():
         return GateFinding(rule, "UNDECIDED", reason="replicates are too few")
     verdict = _verdict(condition, lower, upper)
@@ -154,6 +150,17 @@ def _of_condition(
         count=sum(len(side.values) for _, side, _ in statistics),
         missed_count=sum(each.missed_count for each in given),
     )
+
+
+def _band(
+    margins: Vector, replicates: Matrix, level: float, unit_count: float
+) -> tuple[Vector, Vector]:
+    """Return the ends of the band that holds all margins at once: (n_margins,) each."""
+    deviations = Deviations()
+    around = (replicates - _mean(replicates))[:, :, None]
+    deviations.add(around, np.abs(replicates).max(axis=(0, 1), keepdims=True)[0])
+    band = deviations.band(margins[:, None], level, unit_count)
+    return band.simultaneous_lower[:, 0], band.simultaneous_upper[:, 0]
 
 
 def _verdict(condition: Expression, lower: Vector, upper: Vector) -> str:

@@ -58,6 +58,16 @@ def pair_answers(
                 f"both with one {field}",
                 field,
             )
+    _check_drawn(reference, answer)
+    noun = "clusters" if after.cluster_column else "rows"
+    reason = f"Both sides have the same table and seed, so replicates draw the same {noun}."
+    return Pairing(is_paired=True, reason=reason)
+
+
+def _check_drawn(
+    reference: service_pb2.ExplainResponse, answer: service_pb2.ExplainResponse
+) -> None:
+    """Refuse answers on other numbers of rows of one table."""
     drawn = [
         {each.rows.drawn_row_count for each in side.explanations if each.HasField("replicates")}
         for side in (reference, answer)
@@ -70,9 +80,6 @@ def pair_answers(
             f"other on {counts[1]}; make both with one row_count",
             "row_count",
         )
-    noun = "clusters" if after.cluster_column else "rows"
-    reason = f"Both sides have the same table and seed, so replicates draw the same {noun}."
-    return Pairing(is_paired=True, reason=reason)
 
 
 def _check_meaning(before: service_pb2.Receipt, after: service_pb2.Receipt) -> None:
