@@ -220,8 +220,7 @@ public final class ExplainCall {
         }
 
         /**
-         * Compares the answer with a kept one, which names methods, seed and rows in place of this
-         * call.
+         * Compares the answer with a kept one, which names methods, seed and rows in place of this call.
          *
          * @param reference the answer, made with {@link #replicates}, and how both are compared
          * @return this builder
