@@ -17,11 +17,12 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain_server.core.interfaces import Blobs
 from onnxplain_server.core.request import Work
 from onnxplain_server.trees.streaming.row_blocks import TableBlocks
+from onnxplain_server.wire.requests.partial_copy import copy_without
 
 _ROUNDING = ("AVX2", "FMA3", "AVX512F", "ASIMD", "SVE")
 """Extensions by which numpy and onnxruntime choose their loops, and so the order of sums."""
 _LEFT_OUT = {"model", "table", "reference", "result_uri"}
-"""Fields of a request that its receipt has not."""
+"""Fields of a request that its receipt has not: files, which may be large, and where answers go."""
 _LIBRARIES = ("numpy", "onnx", "onnxruntime", "scikit-learn", "scipy")
 
 
@@ -40,24 +41,9 @@ def receipt(
         prediction=message.prediction,
         model_name=message.model_name,
         cluster_column=message.cluster_column,
-        request=_question(message),
+        request=copy_without(message, _LEFT_OUT),
         processor=_processor(),
     )
-
-
-def _question(message: service_pb2.ExplainRequest) -> service_pb2.ExplainRequest:
-    """Copy a request without its files, which may be large, and without addresses of answers."""
-    kept = service_pb2.ExplainRequest()
-    for field, value in message.ListFields():
-        if field.name in _LEFT_OUT:
-            continue
-        if field.is_repeated:
-            getattr(kept, field.name).extend(value)
-        elif field.message_type:
-            getattr(kept, field.name).CopyFrom(value)
-        else:
-            setattr(kept, field.name, value)
-    return kept
 
 
 def sources(blobs: Blobs) -> Sequence[service_pb2.Source]:

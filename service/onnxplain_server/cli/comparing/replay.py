@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 
 from onnxplain_server.cli import backend, files
 from onnxplain_server.cli.connection import (
@@ -73,8 +73,7 @@ def replay(
 
         files.check_one_stdin([model, table, answer])
         kept = canonical.decode(files.read(answer), ExplainResponse)
-        asked = ExplainRequest()
-        asked.CopyFrom(request_of(kept))
+        asked = request_of(kept)
         if model:
             asked.model.CopyFrom(request.model_message(model))
         if table:

@@ -24,4 +24,4 @@ def unused_told(model: Model, names: tuple[str, ...], outputs: Indices) -> str:
     if not unused:
         return ""
     count = f"{len(unused):,} of the {len(names):,} features"
-    return f"; {count}, {listed(unused, _NAMED)}, are not used and cost nothing"
+    return f"; {count}, {listed(unused, _NAMED)}, {'is' if len(unused) == 1 else 'are'} not used"

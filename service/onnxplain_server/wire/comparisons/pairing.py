@@ -99,9 +99,7 @@ def _check_meaning(before: service_pb2.Receipt, after: service_pb2.Receipt) -> N
 
 def targets_of(request: service_pb2.ExplainRequest) -> str:
     """Return the columns with the true values, listed; empty without any."""
-    return ", ".join([request.target_column] * bool(request.target_column)) or ", ".join(
-        request.target_columns
-    )
+    return ", ".join(filter(None, [request.target_column, *request.target_columns]))
 
 
 _MEANING: dict[str, Callable[[service_pb2.Receipt], str]] = {

@@ -12,11 +12,11 @@ from onnx import ModelProto, helper
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.analysis.precision import element_types
 from onnxplain_server.adapters.onnx.evaluation import RowBatches, Run
-from onnxplain_server.adapters.onnx.faults import prediction_failed
 from onnxplain_server.adapters.onnx.inputs import Feed
 from onnxplain_server.adapters.onnx.layers.frontier import FrontierReader, features_of
 from onnxplain_server.adapters.onnx.layers.gain import pays
 from onnxplain_server.adapters.onnx.layers.rest import is_continuous, rest_of
+from onnxplain_server.adapters.onnx.terms.cut_graph import CutGraph
 from onnxplain_server.adapters.onnx.terms.dependence import read_dependence
 from onnxplain_server.adapters.onnx.terms.linear_steps import AffineSum
 from onnxplain_server.adapters.onnx.terms.sums import SumReader, float_tensors
@@ -86,11 +86,11 @@ class _LayerReader:
         numbers = {name: number for number, name in enumerate(front)}
         tensors = tuple(self._tensor(name, own, numbers) for name, own in found.items())
         return FirstLayers(
-            _Cut(self.graph, self.feeds, front),
+            self._cut(front),
             tuple(features_of(self._dependence[name]) for name in front),
             tensors,
             behind(run),
-            _Cut(self.graph, self.feeds, list(found)),
+            self._cut(found),
         )
 
     @cached_property
@@ -126,9 +126,13 @@ class _LayerReader:
         own = [Feed(Input(name, "", None), is_flat=False, row_count=None) for name in found]
         return rest, RowBatches(rest, own, self.graph.values).batched
 
+    def _cut(self, names: Iterable[str]) -> CutGraph:
+        sizes = {name: self._dependence[name].size for name in names}
+        return CutGraph(self.graph, self.feeds, sizes)
+
     def _types(self, found: Iterable[str]) -> Mapping[str, np.dtype[np.generic]]:
         names = list(found)
-        answers = _Cut(self.graph, self.feeds, names)(self.rows)
+        answers = self._cut(names)(self.rows)
         return {name: answer.dtype for name, answer in zip(names, answers, strict=True)}
 
     def _tensor(self, name: str, own: AffineSum | None, numbers: Mapping[str, int]) -> LayerTensor:
@@ -145,44 +149,3 @@ class _LayerReader:
             own.rounding,
         )
         return LayerTensor(name, dtype, shape, sums)
-
-
-class _Cut:
-    """Tensors of a graph, computed by the runtime: of a row, one after the other.
-
-    Parameters
-    ----------
-    graph : Graph
-    feeds : sequence of Feed
-    tensors : sequence of str
-        Of which some may be inputs of the graph.
-    """
-
-    def __init__(self, graph: Graph, feeds: Sequence[Feed], tensors: Sequence[str]) -> None:
-        self._tensors = tensors
-        self._computed = [name for name in tensors if graph.producer(name) is not None]
-        self._cut = graph.cut(self._computed)
-        self._values = graph.values
-        self._feeds = feeds
-
-    @cached_property
-    def _run(self) -> Run:
-        return RowBatches(self._cut, self._feeds, self._values).batched
-
-    def __call__(self, feeds: Mapping[str, Array]) -> list[Array]:
-        """Compute the tensors of rows: (n_rows, n_values) each.
-
-        Raises
-        ------
-        ExplainError
-            PREDICTION_FAILED if the runtime fails.
-        """
-        count = len(next(iter(feeds.values())))
-        tensors = dict(feeds)
-        if self._computed:
-            try:
-                answers = self._run(feeds)
-            except Exception as fault:  # noqa: BLE001 - foreign errors of any type end here
-                raise prediction_failed(fault) from None
-            tensors.update(zip(self._computed, answers, strict=True))
-        return [tensors[name].reshape(count, -1) for name in self._tensors]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 from onnx import ModelProto
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.analysis.precision import element_types
-from onnxplain_server.adapters.onnx.evaluation import RowBatches, Run
-from onnxplain_server.adapters.onnx.faults import prediction_failed
 from onnxplain_server.adapters.onnx.inputs import Feed
 from onnxplain_server.adapters.onnx.large_values import NO_VALUES
 from onnxplain_server.adapters.onnx.outputs import OutputTensor
+from onnxplain_server.adapters.onnx.terms.cut_graph import CutGraph
 from onnxplain_server.adapters.onnx.terms.dependence import read_dependence
 from onnxplain_server.adapters.onnx.terms.linear_steps import AffineSum
 from onnxplain_server.adapters.onnx.terms.link_nodes import is_link
@@ -73,9 +72,7 @@ def _read(
     linked = read_linked(reader, _outputs(parts, dependence))
     sums = linked.sums
     return AdditiveModel(
-        _Front(
-            graph, feeds, tuple(sums.parts), tuple(dependence[name].size for name in sums.parts)
-        ),
+        _Front(CutGraph(graph, feeds, {name: dependence[name].size for name in sums.parts})),
         np.concatenate([np.maximum(dependence[name].reshape(-1), 0) for name in sums.parts]),
         _term_sums(sums),
         linked.link,
@@ -114,54 +111,12 @@ def _term_sums(sums: AffineSum) -> TermSums:
 
 
 class _Front:
-    """Graph cut to the tensors that terms are read from: a `AdditiveModel.front`.
+    """Values that terms are read from, side by side: a `AdditiveModel.front`."""
 
-    Parameters
-    ----------
-    graph : Graph
-    feeds : sequence of Feed
-    tensors : tuple of str
-        Of which some may be inputs of the graph.
-    sizes : tuple of int
-        Values of a row of each.
-    """
-
-    def __init__(
-        self,
-        graph: Graph,
-        feeds: Sequence[Feed],
-        tensors: tuple[str, ...],
-        sizes: tuple[int, ...],
-    ) -> None:
-        self._tensors = tensors
-        self._sizes = sizes
-        self._computed = [name for name in tensors if graph.producer(name) is not None]
-        self._cut = graph.cut(self._computed)
-        self._values = graph.values
-        self._feeds = feeds
-
-    @cached_property
-    def _run(self) -> Run:
-        return RowBatches(self._cut, self._feeds, self._values).batched
+    def __init__(self, cut: CutGraph) -> None:
+        self._cut = cut
 
     def __call__(self, feeds: Mapping[str, Array]) -> Matrix:
-        """Compute the values of rows: (n_rows, n_values), in float64.
-
-        Raises
-        ------
-        ExplainError
-            PREDICTION_FAILED if the runtime fails.
-        """
-        count = len(next(iter(feeds.values())))
-        tensors = dict(feeds)
-        if self._computed:
-            try:
-                answers = self._run(feeds)
-            except Exception as fault:  # noqa: BLE001 - foreign errors of any type end here
-                raise prediction_failed(fault) from None
-            tensors.update(zip(self._computed, answers, strict=True))
-        values = [
-            tensors[name].astype(np.float64).reshape(count, size)
-            for name, size in zip(self._tensors, self._sizes, strict=True)
-        ]
+        """Compute the values of rows: (n_rows, n_values), in float64."""
+        values = [tensor.astype(np.float64) for tensor in self._cut(feeds)]
         return np.concatenate(values, axis=1) if len(values) > 1 else values[0]
