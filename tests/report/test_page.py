@@ -307,6 +307,12 @@ def test_a_page_of_one_plot_has_nothing_else(answer: pb.ExplainResponse) -> None
     assert (elements.count("figure"), elements.count("table"), elements.count("dl")) == (1, 0, 0)
 
 
+def test_an_answer_without_results_has_a_page_without_contents() -> None:
+    elements = Elements(page.of_response(pb.ExplainResponse()))
+
+    assert (elements.count("h1"), elements.count("nav")) == (1, 0)
+
+
 def test_each_section_tells_the_rows_that_its_numbers_are_computed_on(html: str) -> None:
     text = Elements(html).text
 
