@@ -112,6 +112,21 @@ test("pictures lose what nobody sees, and no text", () => {
   assert.equal(slim(svg), short);
 });
 
+test("attributes that neighbours repeat stand once, where none overlaps otherwise than before", () => {
+  const font = ' font-family="Arial, sans-serif"';
+  const mark = (at: number, style: string) => `<path d="M${at},0h1v8h-1Z"${style}/>`;
+  const [rug, line] = [' fill="#3c4043" opacity="0.4"', ' stroke="#3c4043" opacity="0.4"'];
+  const texts = `<text${font}>a</text><text font-family="serif">b</text><text${font}>c</text>`;
+  const marks = mark(1, rug) + mark(2, rug) + mark(3, line) + mark(4, line) + mark(5, rug);
+
+  assert.equal(
+    slim(`<svg width="9">${texts}${marks}</svg>`),
+    `<svg${font} width="9"><text>a</text><text font-family="serif">b</text><text>c</text>` +
+      `<g fill="#3c4043" fill-opacity="0.4">${mark(1, "")}${mark(2, "")}</g>` +
+      `${mark(3, line)}${mark(4, line)}${mark(5, rug)}</svg>`,
+  );
+});
+
 test("charts that find no room are left out and told, of all methods in turn", async () => {
   const chart = (index: number) => ({
     name: "",
