@@ -228,10 +228,11 @@ def resident_files(pid: int) -> Counter[str]:
 
 
 def test_it_has_no_renderer_and_says_how_to_get_one(image: Image) -> None:
-    words = ["onnxplain", "plot", "-", "--format", "html"]
-    command = image.command(*words)
+    plot = {"name": "sizes", "vegaLite": '{"mark": "point", "data": {"values": []}}'}
+    answer = json.dumps({"explanations": [{"plots": [plot]}]})
+    command = image.command("onnxplain", "plot", "-", "--format", "svg")
     asked = subprocess.run(
-        command, input="{}", text=True, capture_output=True, timeout=PATIENCE, check=False
+        command, input=answer, text=True, capture_output=True, timeout=PATIENCE, check=False
     )
 
     assert asked.returncode == 1
