@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import hashlib
+import io
 import json
 import math
 import subprocess
@@ -35,6 +36,8 @@ ROOT = Path(__file__).parents[2]
 PARTS = Path(".ci/parts.toml")
 PASSED = Path(".ci/passed.json")
 
+# Characters of a failed part's output that a run repeats at its end.
+_LAST_OUTPUT = 1_500
 _PASSED_LOCK = threading.Lock()
 
 
@@ -167,11 +170,39 @@ def _run_part(root: Path, part: Part, deadline: float) -> Outcome:
     before = digest(root, part)
     _tell(f"part {part.name}: {' '.join(part.command)}")
     begin = time.monotonic()
-    code = subprocess.run(part.command, cwd=root, check=False).returncode  # noqa: S603 - ours
+    code = _run_command(root, part)
     _tell(f"part {part.name}: {'failed' if code else 'passed'} ({time.monotonic() - begin:.0f} s)")
     if not code and digest(root, part) == before:
         _keep(root, part.name, before)
     return Outcome.FAILED if code else Outcome.PASSED
+
+
+def _run_command(root: Path, part: Part) -> int:
+    """Run a part's command; its output goes to standard output and to a file."""
+    path = _output_path(root, part.name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        path.open("wb") as kept,
+        subprocess.Popen(  # noqa: S603 - ours
+            part.command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        ) as process,
+    ):
+        assert isinstance(process.stdout, io.BufferedReader)  # noqa: S101 - for mypy
+        while chunk := process.stdout.read1():
+            kept.write(chunk)
+            sys.stdout.write(chunk.decode(errors="replace"))
+            sys.stdout.flush()
+    return process.returncode
+
+
+def _output_path(root: Path, name: str) -> Path:
+    return root / "build" / "parts" / f"{name}.txt"
+
+
+def _last_output(root: Path, name: str) -> str:
+    """Return the end of what a part wrote, from the start of a line."""
+    text = _output_path(root, name).read_text(encoding="utf-8", errors="replace")
+    return text[-_LAST_OUTPUT:].partition("\n")[2] if len(text) > _LAST_OUTPUT else text
 
 
 def _keep(root: Path, name: str, digest_: str) -> None:
@@ -209,6 +240,9 @@ def main(arguments: Sequence[str], root: Path = ROOT) -> int:
     by_outcome = {
         outcome: [name for name, own in outcomes.items() if own is outcome] for outcome in Outcome
     }
+    for name in by_outcome[Outcome.FAILED]:
+        _tell(f"part {name} failed; the end of {_output_path(Path(), name)}:")
+        _tell(_last_output(root, name))
     failed, left = by_outcome[Outcome.FAILED], by_outcome[Outcome.NOT_BEGUN]
     if left:
         _tell(f"NOT RUN, no time was left: {', '.join(left)}; they stay due")

@@ -30,7 +30,7 @@ def project(tmp_path: Path) -> Path:
     """A checkout with one part, whose command counts its runs and imports a module."""
     for path, content in {
         ".ci/parts.toml": TABLE,
-        ".gitignore": "__pycache__/\nruns\n",
+        ".gitignore": "__pycache__/\nbuild/\nruns\n",
         "locks/a/lock.txt": "1",
         "store/code.py": "",
         "other.py": "",
@@ -64,9 +64,14 @@ def test_a_part_that_passed_runs_again_where_an_input_changed(
 def test_a_part_that_fails_is_named_and_runs_again(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (project / "broken.py").write_text("raise SystemExit(3)")
+    (project / "broken.py").write_text("raise SystemExit('the store is shut')")
     assert parts.main(["run"], project) == 1
-    assert "failed parts: store" in capsys.readouterr().out
+    told, end = capsys.readouterr().out.split(
+        "part store failed; the end of build/parts/store.txt:"
+    )
+    assert "the store is shut" in told
+    assert "the store is shut" in end
+    assert "failed parts: store" in end
     assert runs(project) == 2
 
 
