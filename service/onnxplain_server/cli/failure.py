@@ -17,6 +17,7 @@ from onnxplain_server.report.renderer import RendererMissingError
 FAILED = 1
 USAGE_ERROR = 2
 DIFFERS = 3
+RULE_FAILED = 4
 INTERRUPTED = 130
 
 _NO_NAMES = Names()

@@ -81,13 +81,28 @@ def test_curves_without_a_common_point_are_told(other) -> None:
     assert [each.reason for each in found.unmatched] == ["both sides have no points in common"]
 
 
-def test_surfaces_need_equal_points() -> None:
+def test_surfaces_are_compared_where_both_have_a_point() -> None:
+    names = np.array(["x", "x", "y", "y"], object)
+    own = curve((np.array([0.0, np.nan, 0.0, np.nan]), names), features=("a", "b"))
+    turned = curve(
+        (np.array(["y", "y", "x", "z"], object), np.array([np.nan, 0.0, np.nan, 0.0])),
+        [30.0, 20.0, 10.0, 50.0],
+        features=("b", "a"),
+    )
+    before, after = common(own, turned)
+
+    assert before.features == after.features == ("a", "b")
+    assert [each.tolist() for each in after.grid][1] == ["x", "y", "y"]
+    assert before.values[:, 0].tolist() == [1.0, 2.0, 3.0]
+    assert after.values[:, 0].tolist() == [10.0, 20.0, 30.0]
+    assert after.replicates.tolist() == turned.replicates[:, [2, 1, 0]].tolist()
+
+
+def test_surfaces_without_a_common_point_are_not_compared() -> None:
     grid = np.array([0.0, 1.0]), np.array([0.0, 0.0])
-    moved = grid[0], grid[1] + 1
-    own, other = (curve(each, features=("a", "b")) for each in (grid, moved))
+    own, other = (curve(g, features=("a", "b")) for g in (grid, (grid[0], grid[1] + 1)))
 
     assert at_common_points(own, other) is None
-    assert at_common_points(own, own) == (own, own)
 
 
 def test_outputs_are_paired_by_name_and_the_only_ones_of_both_unless_classes() -> None:

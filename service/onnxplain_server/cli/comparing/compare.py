@@ -24,7 +24,7 @@ from onnxplain.v1.explanation_service_pb2 import (
 from onnxplain_server.cli import backend, files
 from onnxplain_server.cli.connection import Connection
 from onnxplain_server.cli.explain import explain
-from onnxplain_server.cli.failure import DIFFERS, FAILED, UsageFault, in_short
+from onnxplain_server.cli.failure import DIFFERS, RULE_FAILED, UsageFault, in_short
 from onnxplain_server.cli.files import STANDARD_INPUT
 from onnxplain_server.cli.output import progress
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, DescriptionOutput
@@ -77,7 +77,7 @@ _Rules = Annotated[
     str | None,
     typer.Option(
         metavar="FILE",
-        help="TOML file of rules: exit code 1 where one fails, 3 where one is undecided.",
+        help="TOML file of rules: exit code 4 where one fails, 3 where one is undecided.",
     ),
 ]
 _JunitXml = Annotated[
@@ -85,6 +85,23 @@ _JunitXml = Annotated[
 ]
 _Markdown = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Also write what has changed as Markdown.")
+]
+_Method = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Method to compare, for models; repeatable: those with statistics in replicates, as "
+        "interactions, partial_dependence, average_loss, firm, attributions and "
+        "accumulated_local_effects.  [default: interactions, with a target also average_loss]",
+    ),
+]
+_BudgetSeconds = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="Time that the methods may take, about, for each side; what does not fit is on fewer "
+        "rows.  [default: no limit]",
+    ),
 ]
 _Output = Annotated[DescriptionOutput | None, typer.Option(help=DEFAULT_OUTPUT)]
 
@@ -108,7 +125,7 @@ def compare(context: typer.Context, **given: Any) -> None:
         findings = _compare(context, given)
     verdicts = {finding.verdict for finding in findings}
     if verdicts - {"HOLDS"}:
-        raise typer.Exit(FAILED if "FAILS" in verdicts else DIFFERS)
+        raise typer.Exit(RULE_FAILED if "FAILS" in verdicts else DIFFERS)
 
 
 def _compare(context: typer.Context, given: Mapping[str, Any]) -> list[GateFinding]:
@@ -268,6 +285,8 @@ def _use_flags_of_explain() -> None:
         "markdown": _Markdown,
         "output": _Output,
     }
+    # The same flags, with other defaults.
+    hints |= {"method": _Method, "budget_seconds": _BudgetSeconds}
     taken = [
         parameter.replace(annotation=hints[name])
         for name, parameter in parameters.items()

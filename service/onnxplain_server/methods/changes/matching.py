@@ -133,26 +133,53 @@ def at_common_points(
     """Return both curves at the points of the reference that the answer's reaches.
 
     A curve over numbers lies on the lines between its points; one that is stepped keeps the value
-    of the last point. None where there is no such point, and of surfaces on different points.
+    of the last point. Surfaces, with their features in either order, are compared where both have a
+    point. None where there is none.
     """
     if reference.features != answer.features:
-        return None
+        order = [answer.features.index(name) for name in reference.features]
+        grid = tuple(answer.grid[j] for j in order)
+        answer = replace(answer, features=reference.features, grid=grid)
     if _are_equal(reference.grid, answer.grid):
         return reference, answer
     if len(reference.grid) != 1:
-        return None
+        return _at_equal_points(reference, answer)
     places, shares = _places(reference.grid[0], answer.grid[0], is_stepped=answer.is_stepped)
     if not len(places):
         return None
-    grid = (reference.grid[0][places],)
-    own = replace(
-        reference,
-        grid=grid,
-        values=reference.values[places],
-        replicates=reference.replicates[:, places],
-    )
+    own = _take_points(reference, places)
     moved = np.einsum("pq,rqk->rpk", shares, answer.replicates)
-    return own, replace(answer, grid=grid, values=shares @ answer.values, replicates=moved)
+    return own, replace(answer, grid=own.grid, values=shares @ answer.values, replicates=moved)
+
+
+def _at_equal_points(
+    reference: ReplicatedStatistic, answer: ReplicatedStatistic
+) -> tuple[ReplicatedStatistic, ReplicatedStatistic] | None:
+    """Return both surfaces at the points of the reference that the answer's has too."""
+    at = {point: i for i, point in enumerate(_points(answer))}
+    pairs = [(i, at[point]) for i, point in enumerate(_points(reference)) if point in at]
+    if not pairs:
+        return None
+    own, theirs = np.array(pairs).T
+    return _take_points(reference, own), _take_points(answer, theirs)
+
+
+def _points(statistic: ReplicatedStatistic) -> list[tuple[object, ...]]:
+    """Return the coordinates of each point; None for a missing value."""
+    columns = [
+        [None if value != value else value for value in axis.tolist()]  # noqa: PLR0124 - NaN
+        for axis in statistic.grid
+    ]
+    return list(zip(*columns, strict=True))
+
+
+def _take_points(statistic: ReplicatedStatistic, places: Array) -> ReplicatedStatistic:
+    return replace(
+        statistic,
+        grid=tuple(axis[places] for axis in statistic.grid),
+        values=statistic.values[places],
+        replicates=statistic.replicates[:, places],
+    )
 
 
 def _are_equal(first: tuple[Array, ...], second: tuple[Array, ...]) -> bool:
