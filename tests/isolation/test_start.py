@@ -82,6 +82,17 @@ def test_a_zygote_that_ends_while_it_prepares_is_told(own, monkeypatch: pytest.M
         own()
 
 
+def test_workers_choose_the_loops_of_libraries_by_the_variables_of_the_server(
+    own, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENBLAS_L2_SIZE", "512")  # changes no sum
+    runner = own()
+
+    found = own.answer(runner.explain(own.request(GOOD), {}, own.call()).content)
+
+    assert "OPENBLAS_L2_SIZE=512" in found.receipt.processor.split()
+
+
 @pytest.mark.slow
 def test_a_worker_that_ends_while_it_is_confined_is_told(own) -> None:
     with pytest.raises(StartError, match="a worker ended by an error at its start"):

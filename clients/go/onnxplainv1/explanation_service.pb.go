@@ -1670,8 +1670,8 @@ type Receipt struct {
 	// The request, as it was sent or completed by its reference, without model, table, `reference` and `result_uri`. With the
 	// same model and table it can be asked again, as `onnxplain replay` does.
 	Request *ExplainRequest `protobuf:"bytes,22,opt,name=request,proto3" json:"request,omitempty"`
-	// Kind of processor that computed: its architecture, and those of its extensions that decide how sums are rounded, like
-	// "x86_64 AVX2 FMA3".
+	// Kind of processor that computed: its architecture, and those of its extensions and of the variables set for libraries
+	// that decide how sums are rounded, like "x86_64 AVX2 FMA3 OPENBLAS_CORETYPE=Haswell".
 	Processor     string `protobuf:"bytes,23,opt,name=processor,proto3" json:"processor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

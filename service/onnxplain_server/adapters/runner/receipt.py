@@ -16,6 +16,7 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.core.interfaces import Blobs
 from onnxplain_server.core.request import Work
+from onnxplain_server.core.systems.processors import processor_variables
 from onnxplain_server.trees.streaming.row_blocks import TableBlocks
 from onnxplain_server.wire.requests.partial_copy import copy_without
 
@@ -83,6 +84,7 @@ def versions() -> Mapping[str, str]:
 
 @cache
 def _processor() -> str:
-    """Name the architecture with the extensions that sums depend on, like "x86_64 AVX2 FMA3"."""
+    """Name the architecture, and the extensions and variables that sums depend on."""
     found = [name for name in _ROUNDING if __cpu_features__.get(name)]
-    return " ".join([platform.machine(), *found])
+    chosen = [f"{name}={value}" for name, value in processor_variables().items()]
+    return " ".join([platform.machine(), *found, *chosen])

@@ -23,6 +23,7 @@ from onnxplain_server.adapters.workers.process_status import (
 )
 from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.adapters.workers.zygote_start import StartError, StartMonitor
+from onnxplain_server.core.systems.processors import processor_variables
 
 if sys.platform != "linux":
     raise ImportError("of Linux alone")
@@ -32,7 +33,7 @@ _ANSWER_SECONDS = 60.0
 """Time limit for a fork or a reap; milliseconds suffice on an idle machine."""
 
 _INHERITED = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME")
-"""Location of compiled kernels; no other variable of the server's environment is inherited."""
+"""Location of compiled kernels; beside it, workers inherit the variables of the processor alone."""
 
 _ENVIRONMENT = {
     # Threads of these libraries would not survive a fork.
@@ -163,7 +164,7 @@ def _start(control: int, settings: WorkerSettings, folder: str) -> subprocess.Po
     inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     return subprocess.Popen(  # noqa: S603 - our own module, by our own interpreter
         [sys.executable, "-P", "-m", module, str(control), settings.to_json(), str(os.getpid())],
-        env={**_ENVIRONMENT, **inherited, "PYTHONPATH": path},
+        env={**_ENVIRONMENT, **processor_variables(), **inherited, "PYTHONPATH": path},
         cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
