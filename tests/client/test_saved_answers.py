@@ -1,6 +1,7 @@
 """Answers as JSON and as pages, which are those of the command line."""
 
 import json
+import math
 from pathlib import Path
 
 import onnxplain
@@ -56,8 +57,9 @@ def test_an_answer_is_the_same_after_json(case: str) -> None:
 def test_an_answer_with_every_kind_of_number_is_the_same_after_json(
     every_answer: ExplainResponse,
 ) -> None:
-    """Among them NaN, infinity, and numbers of 17 digits."""
+    """Among them NaN of either sign, infinity, and numbers of 17 digits."""
     every_answer.receipt.predicted_row_count = 2**53 - 1
+    every_answer.explanations[4].average_loss.constant_losses[:] = [-math.nan]
     every_answer.explanations[4].average_loss.losses[0].values[0] = 0.1 + 0.2
     answer = Explanations(every_answer)
 
