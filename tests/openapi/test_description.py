@@ -121,6 +121,12 @@ def test_messages_have_the_fields_of_the_contract(description, name: str) -> Non
     assert not any(form["additionalProperties"] for form in forms(description, name))
 
 
+def test_answers_have_what_always_comes_back_although_requests_can_hold_them(description) -> None:
+    assert "explanations" in named(description, "ExplainResponse")["required"]
+    assert "oneOf" not in named(description, "Explanation")
+    assert "#/components/schemas/ExplainResponse" in str(named(description, "Reference"))
+
+
 @pytest.mark.parametrize("name", ENUMS)
 def test_enums_have_the_values_of_the_contract(description, name: str) -> None:
     schema = named(description, name)

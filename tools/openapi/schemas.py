@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor
@@ -33,7 +33,8 @@ class Schemas:
         limits: Mapping[str, Limits],
     ) -> None:
         self._comments, self._limits = comments, limits
-        self._taken = {kind.full_name for kind in _reachable(taken)}
+        # An answer in a request is sent as it came back.
+        self._taken = {kind.full_name for kind in _reachable(taken, set(given))}
         self._messages = list(_reachable([*taken, *given]))
 
     def components(self) -> dict[str, Schema]:
@@ -145,7 +146,9 @@ def _choices(kind: Descriptor) -> list[Any]:
     return [oneof for oneof in kind.oneofs if not oneof.name.startswith("_")]
 
 
-def _reachable(kinds: Iterable[Descriptor]) -> Iterator[Descriptor]:
+def _reachable(
+    kinds: Iterable[Descriptor], without: Set[Descriptor] = frozenset()
+) -> Iterator[Descriptor]:
     """Give messages, and those that they consist of, each once."""
     waiting, seen = list(kinds), set()
     while waiting:
@@ -155,4 +158,5 @@ def _reachable(kinds: Iterable[Descriptor]) -> Iterator[Descriptor]:
         seen.add(kind.full_name)
         if not kind.GetOptions().map_entry:
             yield kind
-            waiting += [field.message_type for field in kind.fields if field.message_type]
+            parts = {field.message_type: None for field in kind.fields if field.message_type}
+            waiting += [part for part in parts if part not in without]
