@@ -22,7 +22,7 @@ _KINDS = {
     "AVERAGE_LOSS": "average loss",
     "FIRM_IMPORTANCE": "importance by FIRM",
     "FIRM_IMPORTANCE_SQUARE": "squared importance by FIRM",
-    "MEAN_ABSOLUTE_ATTRIBUTION": "mean size of attributions",
+    "MEAN_ABSOLUTE_ATTRIBUTION": "mean absolute attribution",
 }
 """Kinds that are drawn, with titles of their axes: mean squares go along with shares."""
 _QUIET = "#9aa0a6"
