@@ -27,7 +27,7 @@ from onnxplain_server.cli.explain import explain
 from onnxplain_server.cli.failure import DIFFERS, FAILED, UsageFault, in_short
 from onnxplain_server.cli.files import STANDARD_INPUT
 from onnxplain_server.cli.output import progress
-from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, DescriptionOutput
+from onnxplain_server.cli.output.formats import DEFAULT_FILE_OUTPUT, Output
 from onnxplain_server.cli.requests import methods, remote_model, request
 from onnxplain_server.cli.requests.parsers import names_of, one_of
 from onnxplain_server.cli.requests.text_columns import TextColumns
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 COMMAND_CLASS = methods.MethodCommand
 
 _LEFT_OUT = {
-    *("context", "model", "table", "request_file", "output", "output_file", "result_uri"),
+    *("context", "model", "table", "request_file", "output", "result_uri"),
     *("plots", "replicates", "memory_bytes", "dask_scheduler", "dask_ca_file"),
     *("dask_certificate_file", "dask_key_file"),
     *(name for name in inspect.signature(explain).parameters if name.startswith("remote_")),
 }
 _OF_BOTH = frozenset({
     *("a", "b", "confidence_level", "correction", "leading_count", "rules", "junit_xml"),
-    *("markdown", "output", "verbose"),
+    *("markdown", "output", "output_file", "verbose"),
 })  # fmt: skip
 """Parameters that apply to two kept answers."""
 
@@ -86,7 +86,7 @@ _JunitXml = Annotated[
 _Markdown = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Also write what has changed as Markdown.")
 ]
-_Output = Annotated[DescriptionOutput | None, typer.Option(help=DEFAULT_OUTPUT)]
+_Output = Annotated[Output | None, typer.Option(help=DEFAULT_FILE_OUTPUT)]
 
 
 def compare(context: typer.Context, **given: Any) -> None:
@@ -102,6 +102,8 @@ def compare(context: typer.Context, **given: Any) -> None:
     onnxplain compare model.onnx model.onnx --table train.csv --table-b test.csv
 
     onnxplain compare kept.json model.onnx --table today.parquet --rules rules.toml
+
+    onnxplain compare last_week.json this_week.json --output-file changes.html
     """
     shown = {name: given[name] for name in ("a", "b", "table", "table_b")}
     with in_short(request.names(context, {**shown, "request": None})):
@@ -134,8 +136,8 @@ def _compare(context: typer.Context, given: Mapping[str, Any]) -> list[GateFindi
     answer = _answers(context, given, reference)
     compared = compare_answers(reference, answer)
     findings = compared.judge(rules)
-    paths = {name: given[name] for name in ("junit_xml", "markdown")}
-    write_comparison(compared.message(), answer, findings, given["output"], paths)
+    paths = {name: given[name] for name in ("junit_xml", "markdown", "output_file")}
+    write_comparison(compared, answer, findings, given["output"], paths)
     return findings
 
 
