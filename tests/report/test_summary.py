@@ -431,7 +431,7 @@ def test_the_curve_told_of_is_that_of_the_feature_called_most_important() -> Non
     [
         ([0.0, 1.0, 5.0], "rises"),
         ([5.0, 1.0, 0.0], "falls"),
-        ([1.0, 5.0, 0.0], "highest at 1, lowest at 2"),
+        ([1.0, 5.0, 0.0], "up and down, highest at 1, lowest at 2"),
     ],
 )
 def test_the_second_sentence_names_the_leading_features_and_how_predictions_go(

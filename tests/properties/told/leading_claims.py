@@ -106,10 +106,12 @@ def _goes(way: str, curve: Any, outputs: list[str]) -> bool:
         is_directed |= is_along(curve, sign * own, told)
         if way == word:
             return is_along(curve, sign * own, told)
-    found = re.fullmatch(r"highest at (.+), lowest at (.+)", way)
-    if is_directed or not found:
+    found = re.fullmatch(r"(up and down, )?highest at (.+), lowest at (.+)", way)
+    numbers = np.array(curve.grid[0].numbers)
+    has_both = numbers.size > 0 and np.count_nonzero(told & np.isfinite(numbers)) > 2
+    if is_directed or not found or has_both is not bool(found[1]):
         return False
-    ends = ((found[1], own[told].max()), (found[2], own[told].min()))
+    ends = ((found[2], own[told].max()), (found[3], own[told].min()))
     return all(
         any(is_point(curve, at, f"{with_value(curve.grid[0].name)}{text}") for at in places)
         for text, end in ends

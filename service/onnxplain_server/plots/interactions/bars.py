@@ -54,7 +54,7 @@ _ORDERS = (
         "Interactions of each feature with all others",
         "feature",
         "share of prediction variance from interactions of the feature",
-        "Standard deviation of the feature's interactions",
+        "Standard deviation of its interactions",
     ),
     _Order(
         "threeway",
@@ -69,7 +69,7 @@ _ORDERS = (
         "Feature importance from partial dependence",
         "feature",
         "share of prediction variance that the other features leave unexplained",
-        "Standard deviation of the feature's effects",
+        "Standard deviation of its effects",
     ),
 )
 _SIZE, _SHARE = "size", "share"
