@@ -46,11 +46,25 @@ def change_sections(
     has_key_figures : bool
         Whether key figures tell losses of all rows, whose plot would say no more.
     """
-    judged = _finding(
-        "Rules", "figures of the statistic nearest to failing", change_tables.rules(rules)
+    is_told = has_key_figures and not _has_groups(comparison)
+    changes = Section(
+        "What has changed",
+        [figure_of(plot) for plot in comparison.plots if not (is_told and _is_of_loss(plot))],
+        question=_QUESTION,
+        limits=_LIMITS,
+        findings=[table for table in _tables(comparison) if table.rows],
+        sentences=(*sentences, comparison.pairing_reason),
     )
+    if not rules:
+        return [changes]
+    note = "figures of the statistic nearest to failing"
+    judged = _finding("Rules", note, change_tables.rules(rules))
+    return [Section("Rules", [], findings=[judged]), changes]
+
+
+def _tables(comparison: ExplanationComparison) -> tuple[Finding, ...]:
     level = f"{comparison.options.confidence_level:.3g}"
-    tables = (
+    return (
         _finding(
             "Numbers",
             f"the surest change first; intervals of the change at {level}",
@@ -60,20 +74,12 @@ def change_sections(
         _finding("Rankings", _RANKING_NOTE, change_tables.rankings(comparison)),
         _finding("Not compared", "what one side lacks", change_tables.unmatched(comparison)),
     )
-    is_told = has_key_figures and not any(
-        each.group
-        for each in comparison.differences
-        if each.kind == ReplicatedStatistic.AVERAGE_LOSS
-    )
-    changes = Section(
-        "What has changed",
-        [figure_of(plot) for plot in comparison.plots if not (is_told and _is_of_loss(plot))],
-        question=_QUESTION,
-        limits=_LIMITS,
-        findings=[table for table in tables if table.rows],
-        sentences=(*sentences, comparison.pairing_reason),
-    )
-    return [*([Section("Rules", [], findings=[judged])] if rules else []), changes]
+
+
+def _has_groups(comparison: ExplanationComparison) -> bool:
+    """Return whether losses are those of groups, which no key figure tells."""
+    losses = (e for e in comparison.differences if e.kind == ReplicatedStatistic.AVERAGE_LOSS)
+    return any(each.group for each in losses)
 
 
 def _is_of_loss(plot: Plot) -> bool:

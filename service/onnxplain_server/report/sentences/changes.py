@@ -44,23 +44,9 @@ def changed(comparison: ExplanationComparison, *, has_key_figures: bool = False)
         each for each in comparison.differences if each.verdict == _CHANGED
     ]
     own += [each for each in comparison.curves if each.verdict == _CHANGED]
-    options, count = comparison.options, comparison.tested_count
-    how = (
-        f"at {options.confidence_level:.3g} confidence, "
-        f"{_CORRECTIONS.get(options.correction, _CORRECTIONS[ComparisonOptions.HOLM])}"
-    )
-    if not count:
-        yield "Nothing could be tested."
+    yield _count(comparison, len(own))
+    if not comparison.tested_count:
         return
-    what = "curve" if any(each.verdict != _NOT_TESTED for each in comparison.curves) else "number"
-    if not own:
-        of = f"{count:,} numbers and curves" if count > 1 else f"only {what}"
-        yield f"No change is shown in the {of} compared, {how}."
-    elif count == 1:
-        yield f"The only {what} compared has changed, {how}."
-    else:
-        have = "has" if len(own) == 1 else "have"
-        yield f"{len(own):,} of {count:,} numbers and curves {have} changed, {how}."
     if has_key_figures:
         own = [each for each in own if each.kind != _LOSS or each.group]
     own.sort(key=lambda each: (_place(each.kind), each.adjusted_p_value))
@@ -69,9 +55,28 @@ def changed(comparison: ExplanationComparison, *, has_key_figures: bool = False)
     has_several = len(outputs) > 1
     yield from (_sentence(each, names_output=has_several) for each in own[:_MAX_TOLD])
     for ranking in comparison.rankings:
-        yield from _ranking(ranking, options.confidence_level, names_output=has_several)
+        yield from _ranking(ranking, comparison.options.confidence_level, names_output=has_several)
     if len(own) > _MAX_TOLD:
         yield f"{len(own) - _MAX_TOLD:,} more have changed: see the table."
+
+
+def _count(comparison: ExplanationComparison, changed_count: int) -> str:
+    """Count what has changed, of what was tested and how."""
+    options, count = comparison.options, comparison.tested_count
+    how = (
+        f"at {options.confidence_level:.3g} confidence, "
+        f"{_CORRECTIONS.get(options.correction, _CORRECTIONS[ComparisonOptions.HOLM])}"
+    )
+    if not count:
+        return "Nothing could be tested."
+    what = "curve" if any(each.verdict != _NOT_TESTED for each in comparison.curves) else "number"
+    if not changed_count:
+        of = f"{count:,} numbers and curves" if count > 1 else f"only {what}"
+        return f"No change is shown in the {of} compared, {how}."
+    if count == 1:
+        return f"The only {what} compared has changed, {how}."
+    have = "has" if changed_count == 1 else "have"
+    return f"{changed_count:,} of {count:,} numbers and curves {have} changed, {how}."
 
 
 def _place(kind: int) -> int:
