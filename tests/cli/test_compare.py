@@ -212,7 +212,7 @@ def test_a_page_tells_losses_as_tiles_and_rules_with_their_verdicts(
     html = path.read_text(encoding="utf-8")
     text = " ".join(re.sub(r"<[^>]*>", " ", html.replace("<wbr>", "")).split())
 
-    assert done.exit_code == 1
+    assert done.exit_code == 4
     assert (
         "What has changed from &lt;b&gt;before&lt;/b&gt;.onnx to &lt;b&gt;after&lt;/b&gt;.onnx"
         in text
