@@ -18,7 +18,6 @@ from onnxplain_server.methods.changes.gate import judge
 from onnxplain_server.methods.changes.matching import KeptStatistics, UnmatchedStatistic
 from onnxplain_server.methods.changes.rules import GateFinding, GateRule
 from onnxplain_server.methods.option_checks import check_limits
-from onnxplain_server.plots.changes import plots
 from onnxplain_server.wire import message_fields
 from onnxplain_server.wire.answers.plot_messages import write_plot
 from onnxplain_server.wire.comparisons.pairing import Pairing, pair_answers, pair_explanations
@@ -63,6 +62,9 @@ class ComparedAnswers:
 
     def plots(self, name_of: Callable[[str], str]) -> list[plot_pb2.Plot]:
         """Draw what has changed; `name_of` gives an output its name in plots."""
+        # Descriptions draw nothing, and load none of this.
+        from onnxplain_server.plots.changes import plots  # noqa: PLC0415
+
         return [write_plot(plot) for plot in plots(self.changes, name_of)]
 
     def message(self) -> comparison_pb2.ExplanationComparison:
