@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -122,8 +123,8 @@ def test_tables_tell_only_what_is_decided(run: Run, write, before) -> None:
     told = " ".join(run("compare", before, after, "--output", "table").stdout.split())
 
     assert "1 of 3 numbers and curves has changed" in told
-    assert "Average loss for price rose from 1 to 1.4" in told
-    assert "zip for price rose" not in told
+    assert "Average loss rose from 1 to 1.4" in told
+    assert "zip rose" not in told
     assert "independent samples" in told
 
 
@@ -187,7 +188,45 @@ def test_an_answer_without_replicates_is_refused(run: Run, write, before) -> Non
     assert "has no replicates" in result.stderr
 
 
-def test_tables_name_the_target_where_a_model_only_numbers_its_output(run: Run, write) -> None:
+def page_of(run: Run, folder: Path, *arguments: object) -> str:
+    path = folder / "changes.html"
+    done = run("compare", *arguments, "--output-file", path)
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+    return path.read_text(encoding="utf-8")
+
+
+def test_a_page_tells_losses_as_tiles_and_rules_with_their_verdicts(
+    run: Run, write, before, tmp_path
+) -> None:
+    answer = kept(1.44, 0.021, 0.01)
+    after = write("after.json", answer)
+    for side in (before, after):
+        changed = canonical.decode(side.read_bytes(), pb.ExplainResponse)
+        changed.receipt.model_name = f"<b>{side.stem}</b>.onnx"
+        changed.explanations[0].options.average_loss.loss = "SQUARED_ERROR"
+        side.write_text(canonical.encode(changed), encoding="utf-8")
+    rules = tmp_path / "rules.toml"
+    rules.write_text(RULES, encoding="utf-8")
+    path = tmp_path / "changes.html"
+    done = run("compare", before, after, "--rules", rules, "--output-file", path)
+    html = path.read_text(encoding="utf-8")
+    text = " ".join(re.sub(r"<[^>]*>", " ", html.replace("<wbr>", "")).split())
+
+    assert done.exit_code == 4
+    assert (
+        "What has changed from &lt;b&gt;before&lt;/b&gt;.onnx to &lt;b&gt;after&lt;/b&gt;.onnx"
+        in text
+    )
+    tile = "Root mean squared error 1.2 units of price 1 before; worse by more than chance"
+    assert tile in text
+    assert "the loss stays FAILS" in text
+    assert "<b>before" not in html
+    assert "Both sides have the same table and seed, so replicates draw the same rows." in text
+
+
+def test_tables_name_the_target_where_a_model_only_numbers_its_output(
+    run: Run, write, tmp_path
+) -> None:
     before, after = kept(1.0, 0.02, 0.01), kept(2.0, 0.02, 0.01)
     for answer in (before, after):
         answer.receipt.request.target_column = "price"
@@ -198,9 +237,11 @@ def test_tables_name_the_target_where_a_model_only_numbers_its_output(run: Run, 
 
     told = run("compare", *files, "--output", "table").stdout
 
-    assert "Average loss for price rose from 1 to 2" in told
+    assert "average loss for price" in told
     assert "variable" not in told
     assert "variable" in run("compare", *files, "--output", "json").stdout
+    shown = re.sub(r"<script>.*?</script>", "", page_of(run, tmp_path, *files), flags=re.DOTALL)
+    assert "Change of average loss for price" in shown
 
 
 def test_a_feature_that_a_model_only_now_uses_enters_the_leading_ones(

@@ -57,6 +57,24 @@ def test_an_output_of_a_class_has_the_share_of_its_rows(client, pima, labels) ->
     np.testing.assert_allclose(shares(pd.concat([pima, pima])), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("hole", "told"), [(np.nan, "2 of 150 rows have no"), (np.inf, "2 of 150 rows have no finite")]
+)
+def test_gaps_of_a_target_leave_no_means_and_plots_say_so(client, pima, hole, told) -> None:
+    table = pima.assign(diabetes=pima.diabetes.astype(float).where(pima.index > 1, hole))
+    asked = onnxplain.PartialDependence(features=["pregnant", ("pregnant", "age")])
+    features = list(pima.columns[:-1])
+    answer = client.explain(
+        PIMA, table, asked, target_column="diabetes", feature_columns=features, plots=True
+    )
+    curve = answer.partial_dependence.curves[0]
+
+    assert curve.observed_means.shape == (0, 1)
+    (pregnant,) = (p for p in answer.plots if p.name.startswith("curve-pregnant"))
+    assert f"No crosses of mean true values: {told} diabetes." in pregnant.description
+    assert sum("No crosses" in plot.description for plot in answer.plots) == 1
+
+
 @pytest.mark.parametrize("given", [{}, {"scale": "MARGIN", "target_column": "diabetes"}])
 def test_nothing_is_averaged_that_predictions_do_not_compare_with(client, pima, given) -> None:
     asked = onnxplain.PartialDependence(features=["pregnant"])

@@ -45,7 +45,7 @@ def test_a_curve_has_a_band_and_says_what_it_is(check_readable: Check) -> None:
         (1, 3),
     ]
     assert plot.name == "effect-a"
-    assert "lowest −1 at 1; highest 2 at 5" in plot.description
+    assert "Effect rises from −1 at 1 to 2 at 5; 0 is the mean" in plot.description
     assert (
         "Dark band: 90 % interval of each point by itself; pale: of it as a whole"
         in plot.description

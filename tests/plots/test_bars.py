@@ -77,7 +77,7 @@ def test_the_switch_starts_with_sizes_and_names_both(named: Named, statistic: Bu
 @pytest.mark.parametrize(
     ("measure", "order", "axis", "number"),
     [
-        ("size", ["a × b", "c × d"], "Typical size of the interaction (units of price)", "3"),
+        ("size", ["a × b", "c × d"], "Standard deviation of the interaction (units of price)", "3"),
         ("share", ["c × d", "a × b"], "H²: share of the pair's joint effect", "0.8"),
     ],
 )

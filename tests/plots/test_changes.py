@@ -38,6 +38,25 @@ def test_values_and_intervals_of_the_change_are_drawn(check_readable) -> None:
     assert zip_["high"] - zip_["low"] == pytest.approx(4 * 2**0.5 * 0.01, rel=0.2)
 
 
+def test_curves_are_drawn_before_and_after_with_the_interval_of_the_change(check_readable) -> None:
+    random, grid = np.random.default_rng(0), np.array([0.0, 1.0, 2.0])
+    sides = []
+    for values in ([1.0, 2.0, 3.0], [1.0, 2.0, 5.0]):
+        column = np.array(values)[:, np.newaxis]
+        drawn = column + random.normal(0, 0.01, (100, 3, 1))
+        own = ReplicatedStatistic("PARTIAL_DEPENDENCE", ("age",), "", (grid,), column, drawn, 500.0)
+        sides.append(KeptStatistics(("variable",), (own,)))
+    found = compare([(0, *sides)], ChangeOptions(), is_paired=True, are_classes=False)
+    (plot,) = plots(found, {"variable": "price"}.__getitem__)
+
+    check_readable(plot)
+    assert plot.title == "Change of partial dependence of price on age"
+    assert "Changed by more than chance; the largest difference is +2, at 2." in plot.description
+    rows = plot.vega_lite["data"]["values"]
+    (last,) = (row for row in rows if row["x"] == 2 and row["series"] == "after")
+    assert 3 < last["wide_low"] < last["low"] < last["value"] == 5 < last["high"]
+
+
 def test_of_many_the_largest_changes_are_drawn(check_readable) -> None:
     names = [f"a rather long name of a feature {i}" for i in range(20)]
     before = dict.fromkeys(names, 0.1)

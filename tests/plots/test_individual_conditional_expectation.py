@@ -73,7 +73,7 @@ def test_it_says_how_the_mean_moves_and_whether_single_rows_agree() -> None:
     split = drawn(slopes(1, 2, -1))
     agreed = drawn(slopes(-1, -2))
 
-    assert "On average: lowest 0 at 0; highest 6.67 at 10" in subtitle(split)
+    assert "On average it rises from 0 at 0 to 6.67 at 10" in subtitle(split)
     assert "From end to end 2 of 3 curves rise and 1 fall" in subtitle(split)
     assert "From end to end all 2 curves fall" in agreed.description
 
@@ -144,7 +144,7 @@ def test_outputs_of_different_size_get_scales_of_their_own() -> None:
     plot = drawn(values, outputs=("u", "v"))
 
     assert plot.vega_lite["resolve"] == {"scale": {"y": "independent"}}
-    assert "v moves most, on average: lowest 0 at 0; highest 150,000 at 10" in subtitle(plot)
+    assert "v moves most: on average it rises from 0 at 0 to 150,000 at 10" in subtitle(plot)
 
 
 def test_a_picture_holds_a_hundred_curves_but_the_mean_is_of_all() -> None:

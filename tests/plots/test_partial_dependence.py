@@ -62,8 +62,16 @@ def test_a_number_becomes_a_line_with_points_over_a_rug_of_the_data(curve: Build
 @pytest.mark.parametrize(
     ("numbers", "said"),
     [
-        pytest.param(RISING, "lowest 0 at 0; highest 20 at 10, rising throughout", id="rises"),
-        pytest.param(-RISING, "lowest −20 at 10; highest 0 at 0, falling throughout", id="falls"),
+        pytest.param(RISING, "prediction rises from 0 at 0 to 20 at 10.", id="rises"),
+        pytest.param(-RISING, "prediction falls from 0 at 0 to −20 at 10.", id="falls"),
+        pytest.param(
+            RISING - 3 * (GRID == 10),
+            "prediction rises on the whole, from 0 at 0 to 18 at 9.",
+            id="less than a tenth back",
+        ),
+        pytest.param(
+            RISING - 5 * (GRID == 10), "lowest 0 at 0; highest 18 at 9.", id="more than a tenth"
+        ),
         pytest.param((GRID - 5) ** 2, "lowest 0 at 5; highest 25 at 0.", id="turns"),
         pytest.param(3.1 + 1e-8 * GRID, "The average prediction stays the same", id="constant"),
         pytest.param(np.nan * GRID, "No average prediction is finite", id="broken"),

@@ -110,7 +110,7 @@ def test_steps_below_a_pixel_are_not_drawn_and_sentences_still_tell_them() -> No
     (plot,) = plots(Result(("y",), (curve,), {}))
 
     assert [row["x"] for row in plot.vega_lite["data"]["values"]] == [0, 2, 4, 5]
-    assert "highest 1 at 5" in plot.description
+    assert "to 1 at 5" in plot.description
 
 
 def test_means_of_many_points_are_those_of_bins_of_as_many_rows() -> None:

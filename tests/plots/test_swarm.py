@@ -226,7 +226,7 @@ def test_the_axis_ends_with_the_window_of_the_largest_weight_tried(exact: bool, 
 def test_a_best_weight_is_told_as_a_factor_of_values() -> None:
     told = named(plots(result()))["swarm-low"].description
 
-    assert "age does most harm: accuracy 0.6 with values times 5 (of at most 10)" in told
+    assert "age lowers accuracy most: 0.6 with values times 5 (of at most 10)" in told
 
 
 @pytest.mark.parametrize("name", ["swarm-importance", "swarm-low"])

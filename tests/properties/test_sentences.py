@@ -68,9 +68,9 @@ def test_sentences_are_true_and_none_is_with_another_number_or_name(name: str) -
 
 
 def test_a_superlative_of_another_feature_is_found() -> None:
-    """The answer is changed such that the weakest feature does most harm."""
+    """The answer is changed such that the weakest feature worsens predictions most."""
     answer = read(ANSWERS["permutation-importance"])
-    told = [s for s in summary.of_answer(answer) if "does most harm" in s]
+    told = [s for s in summary.of_answer(answer) if "worsens predictions most" in s]
     importances = answer.explanations[0].permutation_importance.importances
 
     assert told

@@ -79,8 +79,8 @@ def test_only_rows_that_were_drawn_have_an_error_of_the_draw(options: Any) -> No
     [
         ((), None),
         (["b"], "without it: both name b first."),
-        (["a"], "without it: b has the largest, and shuffling a does most harm."),
-        (["b", "a"], "without it: b has the largest, and shuffling b or a does most harm."),
+        (["a"], "without it: b has the largest, and shuffling a worsens them most."),
+        (["b", "a"], "without it: b has the largest, and shuffling b or a worsens them most."),
     ],
 )
 def test_values_beside_shuffling_tell_what_each_names_first(

@@ -7,11 +7,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 from onnxplain.v1.explanation_comparison_pb2 import ExplanationComparison
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 from onnxplain_server.methods.changes.found import ComparedSubject
 from onnxplain_server.methods.changes.rules import GateFinding
+from onnxplain_server.report import page
 from onnxplain_server.report.changes.change_files import junit_xml, markdown
 from onnxplain_server.report.changes.change_tables import figures, rankings
-from onnxplain_server.report.sentences.changes import changed
+from onnxplain_server.report.sentences.changes import changed, significant
 from onnxplain_server.wire.comparisons.rules import read_rules
 
 LOSS = 'statistic = "average_loss"\nholds = "value <= 0.93"'
@@ -81,6 +83,50 @@ def test_sentences_count_what_is_compared(differences, curves, sentence) -> None
     )
 
     assert next(iter(changed(comparison))).startswith(sentence)
+
+
+LARGE = {"reference_value": 6.784e9, "value": 3.21e9, "lower": -3.68e9, "upper": -3.46e9}
+SMALL = {"reference_value": 0.02, "value": 0.05, "difference": 0.03, "lower": 0.02, "upper": 0.04}
+
+
+def test_losses_come_first_and_mean_squares_last_without_exponents() -> None:
+    square = {"kind": "IMPORTANCE_SQUARE", "features": ["a"], "output_name": "y", **LARGE}
+    share = {"kind": "IMPORTANCE", "features": ["a"], "output_name": "y", **SMALL}
+    kinds = [square, share, {"kind": "AVERAGE_LOSS", "output_name": "y", **SMALL}]
+    differences = [
+        {**each, "verdict": "CHANGED", "adjusted_p_value": p}
+        for each, p in zip(kinds, (0.0, 0.001, 0.01), strict=True)
+    ]
+    comparison = ExplanationComparison(tested_count=3, differences=differences)
+
+    assert list(changed(comparison))[1:] == [
+        "Average loss rose from 0.02 to 0.05 (change +0.02 to +0.04).",
+        "Importance of a rose from 0.02 to 0.05 (change +0.02 to +0.04).",
+        (
+            "Importance, as a mean square, of a fell from 6,780,000,000 to 3,210,000,000 "
+            "(change −3,680,000,000 to −3,460,000,000)."
+        ),
+    ]
+    assert [significant(v, 3) for v in (2.5e-7, 0.00012345, 12345.6)] == [
+        "2.5e−07",
+        "0.000123",
+        "12,300",
+    ]
+
+
+def test_a_report_of_an_answer_with_a_reference_has_what_has_changed_first() -> None:
+    comparison = ExplanationComparison(
+        tested_count=1,
+        pairing_reason="Same rows.",
+        differences=[{**LOSS_CHANGE, "verdict": "CHANGED", "value": 2.0, "difference": 2.0}],
+    )
+    html = page.of_response(ExplainResponse(comparison=comparison))
+    _, first, *_ = html.split("<section")
+
+    assert "<h2>What has changed</h2>" in first
+    assert "The only number compared has changed" in first
+    assert "<li>Same rows.</li>" in first
+    assert '<td data-title="after" class="number">2</td>' in first
 
 
 def named(name: str) -> GateFinding:

@@ -57,10 +57,10 @@ def test_each_number_stands_in_a_table_of_the_same_report(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("interactions", "is the strongest interaction of a pair: it has a typical size of"),
+        ("interactions", "is the strongest interaction of a pair: it has a standard deviation of"),
         ("partial-dependence", "the average prediction of"),
         ("individual-conditional-expectation", "and the rest of a row stays, its prediction of"),
-        ("permutation-importance", "does most harm: an increase of the"),
+        ("permutation-importance", "worsens predictions most: an increase of the"),
         ("average-loss", " is "),
         ("feature-vectors", "has the longest feature vector."),
         ("firm", "The expected score of"),
@@ -106,11 +106,11 @@ def test_classes_are_those_of_the_target(outputs: list[str], target: str, told: 
 def test_sizes_of_probabilities_are_told_in_percentage_points() -> None:
     explained = related({"a": 1.0, "b": 1.0}, {"a:b": 0.04})
     answer = pb.ExplainResponse(explanations=[explained])
-    assert "typical size of 0.2 (units of y)." in " ".join(summary.of_answer(answer))
+    assert "standard deviation of 0.2 (units of y)." in " ".join(summary.of_answer(answer))
 
     answer.model.has_class_scores = True
     answer.model.scales.append(ModelDescription.MARGIN)
-    assert "typical size of 20 percentage points;" in " ".join(summary.of_answer(answer))
+    assert "standard deviation of 20 percentage points;" in " ".join(summary.of_answer(answer))
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_the_page_begins_with_the_summary() -> None:
     html = page.of_response(answer)
 
     assert html.index('<p class="found">') < html.index("<main>")
-    assert "does most harm" in html[: html.index("<main>")]
+    assert "worsens predictions most" in html[: html.index("<main>")]
 
 
 def test_outputs_that_are_numbers_are_classes_in_tables_too() -> None:
@@ -261,14 +261,14 @@ THREE_PAIRS = {"a:b": 0.04, "a:c": 0.09, "b:c": 0.01}
         ),
         pytest.param(
             shuffled(("a", 0.42, 0.02), ("b", 0.4, 0.02), ("c", 0.1, 0.02)),
-            "Shuffling a or b does most harm: the root mean squared error rises from 0.316 to "
-            "values from 0.707 to 0.721 (units of y), which shuffles cannot tell apart.",
+            "Shuffling a or b worsens predictions most: the root mean squared error rises from "
+            "0.316 to values from 0.707 to 0.721 (units of y), which shuffles cannot tell apart.",
             id="two within their error",
         ),
         pytest.param(
             shuffled(("a", 0.42, 0.02), ("b", 0.2, 0.02)),
-            "Shuffling a does most harm: the root mean squared error rises from 0.316 to 0.721 "
-            "(units of y).",
+            "Shuffling a worsens predictions most: the root mean squared error rises from 0.316 "
+            "to 0.721 (units of y).",
             id="one beyond its error",
         ),
         pytest.param(
@@ -289,13 +289,13 @@ THREE_PAIRS = {"a:b": 0.04, "a:c": 0.09, "b:c": 0.01}
         pytest.param(
             related(FOUR, THREE_PAIRS),
             "a × c is the strongest interaction of the 3 pairs looked at, of 6 in all: it has a "
-            "typical size of 0.3 (units of y).",
+            "standard deviation of 0.3 (units of y).",
             id="some pairs",
         ),
         pytest.param(
             related(FOUR | {"d": 0.0}, THREE_PAIRS),
-            "a × c is the strongest interaction of a pair: it has a typical size of 0.3 (units of "
-            "y).",
+            "a × c is the strongest interaction of a pair: it has a standard deviation of 0.3 "
+            "(units of y).",
             id="all pairs that interact",
         ),
         pytest.param(
@@ -306,19 +306,19 @@ THREE_PAIRS = {"a:b": 0.04, "a:c": 0.09, "b:c": 0.01}
         pytest.param(
             related(FOUR | {"d": 0.0}, THREE_PAIRS | {"a:b": 0.09}),
             "a × b and a × c are the strongest interactions of pairs, and cannot be told apart: a "
-            "typical size of 0.3 (units of y).",
+            "standard deviation of 0.3 (units of y).",
             id="pairs that tie",
         ),
         pytest.param(
             concluded(related(FOUR | {"d": 0.0}, THREE_PAIRS), "STRONGEST_PAIR", "a:c", 0.8),
-            "a × c and a × b are the strongest interactions of pairs, and cannot be told apart: a "
-            "typical size of 0.2 to 0.3 (units of y).",
+            "a × c and a × b are the strongest interactions of pairs, and cannot be told apart: "
+            "standard deviations of 0.2 to 0.3 (units of y).",
             id="a pair that leads in 80 % of replicates",
         ),
         pytest.param(
             concluded(related(FOUR | {"d": 0.0}, THREE_PAIRS), "STRONGEST_PAIR", "a:c", 0.95),
-            "a × c is the strongest interaction of a pair: it has a typical size of 0.3 (units of "
-            "y).",
+            "a × c is the strongest interaction of a pair: it has a standard deviation of 0.3 "
+            "(units of y).",
             id="a pair that leads in 95 % of replicates",
         ),
         pytest.param(
@@ -387,7 +387,8 @@ def test_tables_and_pages_list_the_sentences() -> None:
     assert header.count('<p class="found">') == 3
     *_, sections = rest.split("<section")[1:-1]  # the last one before the receipt: losses
     listed = sections.partition("</ul>")[0].count("<li>")
-    assert listed == sum("best constant" in other or "for each" in other for other in others) > 0
+    of_losses = "best constant", "for each", "was trained on these 24 rows"
+    assert listed == sum(any(part in other for part in of_losses) for other in others) > 1
     (own,) = (each for each in rest.split("<section") if ">Attributions</h2>" in each)
     assert own.partition("</ul>")[0].count("<li>") == len(values) == 2
     assert header.count("<li>") == len(others) - 2 - listed - len(values) > 0
@@ -430,7 +431,7 @@ def test_the_curve_told_of_is_that_of_the_feature_called_most_important() -> Non
     [
         ([0.0, 1.0, 5.0], "rises"),
         ([5.0, 1.0, 0.0], "falls"),
-        ([1.0, 5.0, 0.0], "highest at 1, lowest at 2"),
+        ([1.0, 5.0, 0.0], "up and down, highest at 1, lowest at 2"),
     ],
 )
 def test_the_second_sentence_names_the_leading_features_and_how_predictions_go(

@@ -79,6 +79,18 @@ def test_an_upload_in_chunks_over_the_limit_is_refused_whole(start, make_runner,
     assert found.startswith(b"HTTP/1.1 413 ")
 
 
+@pytest.mark.parametrize("first", ["1", "1;name=", "1\r\na\r\n0\r\nName: "])
+def test_lines_between_chunks_are_short(start, make_runner, first: str) -> None:
+    """The line of a length, and the fields behind the last chunk: neither counts as a body."""
+    head = f"POST /v1/explanations HTTP/1.1\r\nHost: localhost\r\n{JSON}\r\n"
+    raw = f"{head}Transfer-Encoding: chunked\r\n\r\n{first}".encode() + b"1" * 2**17
+
+    found = sent(start(make_runner()), raw)
+
+    assert found.startswith(b"HTTP/1.1 400 ")
+    assert b"between the chunks" in found
+
+
 @pytest.mark.parametrize("name", ["../../etc/passwd", "a\x00b", "\x1b[31mred", "a\u202eb"])
 def test_names_of_files_are_names_only(start, make_runner, name: str) -> None:
     runner = make_runner()

@@ -145,6 +145,9 @@ class Result:
         Slopes, and whether replicates agree.
     replicates : tuple of ReplicatedStatistic
         Where they are kept.
+    target_gaps : str
+        Why there are no observed means though there is a target, like "3 of 40 rows have no price";
+        empty otherwise.
     """
 
     output_names: tuple[str, ...]
@@ -156,6 +159,7 @@ class Result:
     differences: tuple[GroupDifference, ...] = ()
     conclusions: tuple[Conclusion, ...] = ()
     replicates: tuple[ReplicatedStatistic, ...] = ()
+    target_gaps: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,6 +13,7 @@ from onnxplain_server.methods.accumulated_local_effects import AccumulatedLocalE
 from onnxplain_server.methods.partial_dependence import PartialDependenceCurve
 from onnxplain_server.plots.axes.layout import Axis, lay_axis
 from onnxplain_server.plots.axes.view_axes import span
+from onnxplain_server.plots.claims.directions import ends_of_trend
 from onnxplain_server.plots.claims.support import extremes
 from onnxplain_server.plots.drawing import Drawing
 from onnxplain_server.plots.elements import curves, surfaces
@@ -139,13 +140,19 @@ def _finding(view: View, axes: tuple[Axis, ...]) -> str:
     if all(is_flat(piece.values) for piece in pieces):
         return "The effect stays the same"
     widest = pieces[int(np.argmax([span(piece.values) for piece in pieces]))]
-    low, high = (
+    trend = None
+    if len(axes) == 1:
+        trend = ends_of_trend(widest.grid[0], widest.values, widest.row_weights)
+    way, *places = trend or ("", *extremes(widest.values, widest.row_weights))
+    first, last = (
         f"{spell_on_scale(widest.values[at], widest.values)} at {_place(widest, axes, at)}"
-        for at in extremes(widest.values, widest.row_weights)
+        for at in places
     )
     panel = _name(view, widest)
     subject = f"{shorten(panel)} moves most" if panel else "Effect"
-    return f"{subject}: lowest {low}; highest {high}; 0 is the mean over the rows"
+    it = ": it" if panel else ""
+    told = f"{it} {way} from {first} to {last}" if way else f": lowest {first}; highest {last}"
+    return f"{subject}{told}; 0 is the mean over the rows"
 
 
 def _place(piece: Piece, axes: tuple[Axis, ...], at: int) -> str:

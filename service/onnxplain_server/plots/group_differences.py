@@ -34,7 +34,7 @@ def plots(result: Result) -> Iterator[Plot]:
         replace(curve, values=one.values, band=one.band, predicted_means=None, observed_means=None)
         for curve, one in zip(others, result.differences, strict=True)
     )
-    for view in views(replace(result, curves=differences, differences=())):
+    for view in views(replace(result, curves=differences, differences=(), target_gaps="")):
         if len(view.features) == 1:
             yield _plot(view, result.samples, spell_interval(reference))
 

@@ -11,6 +11,7 @@ from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix
 from onnxplain_server.methods.individual_conditional_expectation import Curves, Result, center_index
 from onnxplain_server.plots.axes.layout import Axis, lay_axis
 from onnxplain_server.plots.axes.number_line import NumberLine
+from onnxplain_server.plots.claims.directions import ends_of_trend
 from onnxplain_server.plots.drawing import Drawing
 from onnxplain_server.plots.elements import bundles
 from onnxplain_server.plots.elements.bundles import Bundle
@@ -191,11 +192,17 @@ def _finding(view: _View, axis: Axis) -> Iterator[str]:
     elif is_flat(mean):
         yield f"{subject} average the prediction stays the same"
     else:
-        low, high = (
-            f"{spell_on_scale(mean[at], mean)} at {axis.text(view.grid[at])}"
-            for at in (int(np.argmin(mean)), int(np.argmax(mean)))
+        trend = ends_of_trend(view.grid, mean, None) if isinstance(axis, NumberLine) else None
+        way, *places = trend or ("", int(np.argmin(mean)), int(np.argmax(mean)))
+        first, last = (
+            f"{spell_on_scale(mean[at], mean)} at {axis.text(view.grid[at])}" for at in places
         )
-        yield f"{subject} average: lowest {low}; highest {high}"
+        subject = f"{subject} average"
+        if way:
+            subject = subject.replace(" moves most, on", " moves most: on")
+            yield f"{subject} it {way} from {first} to {last}"
+        else:
+            yield f"{subject}: lowest {first}; highest {last}"
     if isinstance(axis, NumberLine):
         yield from _agreement(view.grid, curves)
 

@@ -19,6 +19,7 @@ from onnxplain_server.plots.axes.missing_values import distinct, key
 from onnxplain_server.plots.axes.number_line import NumberLine
 from onnxplain_server.plots.axes.tiny_steps import without_tiny_steps
 from onnxplain_server.plots.axes.view_axes import axis_of, span
+from onnxplain_server.plots.claims.directions import ends_of_trend
 from onnxplain_server.plots.claims.support import MOST_OUTSIDE, extremes, support_note
 from onnxplain_server.plots.drawing import Drawing
 from onnxplain_server.plots.elements import curves, surfaces
@@ -235,15 +236,22 @@ def _finding(view: View, axes: tuple[Axis, ...]) -> str:
     if all(is_flat(piece.values) for piece in pieces):
         return "The average prediction stays the same"
     widest = pieces[int(np.argmax([span(piece.values) for piece in pieces]))]
-    low, high = (
+    trend = None
+    if len(axes) == 1 and isinstance(axes[0], NumberLine):
+        trend = ends_of_trend(widest.grid[0], widest.values, widest.row_weights)
+    way, *places = trend or ("", *extremes(widest.values, widest.row_weights))
+    first, last = (
         f"{spell_on_scale(widest.values[at], widest.values)} at {_point_text(widest, axes, at)}"
-        for at in extremes(widest.values, widest.row_weights)
+        for at in places
     )
     panel = _panel(view, widest)
-    subject = f"{shorten(panel)} moves most" if panel else "Average prediction"
     note = support_note(widest.values, widest.row_weights)
-    where = f", {note}" if note else _trend(widest, axes)
-    return f"{subject}: lowest {low}; highest {high}{where}"
+    where = f", {note}" if note else ""
+    if way:
+        subject = f"{shorten(panel)} moves most: it" if panel else "Average prediction"
+        return f"{subject} {way} from {first} to {last}{where}"
+    subject = f"{shorten(panel)} moves most" if panel else "Average prediction"
+    return f"{subject}: lowest {first}; highest {last}{where}"
 
 
 def _point_text(piece: Piece, axes: tuple[Axis, ...], at: int) -> str:
@@ -252,18 +260,6 @@ def _point_text(piece: Piece, axes: tuple[Axis, ...], at: int) -> str:
         return places[0]
     titles = [shorten(axis.title, 30) for axis in axes]
     return " and ".join(map(with_value, titles, places))
-
-
-def _trend(piece: Piece, axes: tuple[Axis, ...]) -> str:
-    """Return ", rising throughout" or ", falling throughout" for monotonic curves over numbers."""
-    if len(axes) > 1 or not isinstance(axes[0], NumberLine):
-        return ""
-    grid, finite = piece.grid[0], np.isfinite(piece.grid[0]) & np.isfinite(piece.values)
-    steps = np.diff(piece.values[finite][np.argsort(grid[finite], kind="stable")])
-    rounding = 1e-6 * span(piece.values)
-    if (steps >= -rounding).all():
-        return ", rising throughout"
-    return ", falling throughout" if (steps <= rounding).all() else ""
 
 
 DRAWING = Drawing(plots=plots)

@@ -151,7 +151,7 @@ def _statistics(
         *([Heading("p-value", is_number=True)] if is_tested else []),
         Heading(f"size ({units.of_sizes(outputs)})", is_number=True),
     )
-    reading = f"share = {texts.note}; size = √numerator"
+    reading = f"share = {texts.note}; size = standard deviation (√numerator)"
     if is_tested:
         reading += "; p-value: whether the term explains the target, on rows not trained on"
     return Finding(texts.heading, reading, texts.limit, columns, tuple(rows), left_out)

@@ -111,7 +111,7 @@ def receipt(message: Receipt) -> list[Fact]:
         Fact("may round by call size", _operators(message.size_dependent_operators)),
         Fact("time", f"{message.elapsed.ToTimedelta().total_seconds():.1f} s"),
         Fact("model", _asked_model(message)),
-        Fact("table", cut_end(_text(message.table_digest), _DIGEST_LENGTH)),
+        Fact("table", short_digest(message.table_digest)),
         Fact("processor", _text(message.processor)),
         Fact("onnxplain", _text(message.server_version)),
         *(Fact(_text(name), _text(v)) for name, v in sorted(message.library_versions.items())),
@@ -122,11 +122,16 @@ def receipt(message: Receipt) -> list[Fact]:
 def _asked_model(message: Receipt) -> str:
     """Name a model by its digest, or a remote one by its address."""
     if not message.HasField("remote_model"):
-        return cut_end(_text(message.model_digest), _DIGEST_LENGTH) or "none"
+        return short_digest(message.model_digest) or "none"
     remote = message.remote_model
     words = [remote.name, remote.version and f"version {remote.version}", f"at {remote.uri}"]
     digest = cut_end(remote.probe_digest, _DIGEST_LENGTH)
     return _text(f"{' '.join(filter(None, words))}, whose answers to probe rows are {digest}")
+
+
+def short_digest(digest: str) -> str:
+    """Return the beginning of a digest; empty without one."""
+    return cut_end(_text(digest), _DIGEST_LENGTH)
 
 
 def _operators(names: Sequence[str]) -> str:

@@ -46,11 +46,15 @@ def of_answer(answer: ExplainResponse) -> list[KeyFigure]:
 
 
 def _rows(answer: ExplainResponse) -> Iterator[KeyFigure]:
-    """Yield the most rows of a part; parts of an overview may have fewer than others."""
+    """Yield the most rows of a part, and what they may make of figures.
+
+    Parts of an overview may have fewer rows than others.
+    """
     counts = [e.rows.used_row_count for e in answer.explanations if e.HasField("rows")]
     if counts:
         fewest, most = min(counts), max(counts)
-        comparison = f"{fewest:,} in some parts" if fewest < most else ""
+        fewer = f"{fewest:,} in some parts; " if fewest < most else ""
+        comparison = f"{fewer}figures look too good if the model was trained on them"
         yield KeyFigure("Rows", f"{most:,}", "", comparison)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from onnxplain.v1.average_loss_pb2 import AverageLossOptions
@@ -45,13 +46,18 @@ def with_names_of(
     comparison: ExplanationComparison, answer: ExplainResponse
 ) -> ExplanationComparison:
     """Copy a comparison, with the names of the outputs of its answer as plots have them."""
-    naming = _naming(answer, answer.receipt.request.target_column)
+    name_of = output_naming(answer)
     named = ExplanationComparison()
     named.CopyFrom(comparison)
     for told in (named.differences, named.curves, named.rankings, named.unmatched):
         for each in told:
-            each.output_name = naming.output(each.output_name)
+            each.output_name = name_of(each.output_name)
     return named
+
+
+def output_naming(answer: ExplainResponse, target: str = "") -> Callable[[str], str]:
+    """Return what gives an output its name in plots of changes; `target` as for outputs."""
+    return _naming(answer, target or answer.receipt.request.target_column).output
 
 
 def _naming(answer: ExplainResponse, target: str) -> Naming:

@@ -4,66 +4,35 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
+from onnxplain.v1.explanation_comparison_pb2 import ExplanationComparison
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain.v1.plot_pb2 import Plot
 
-from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.warnings import Tells
+from onnxplain_server.methods.changes.rules import GateFinding
 from onnxplain_server.plots.elements.labels import clean, distinguish
 from onnxplain_server.report import facts, key_figures, summary
+from onnxplain_server.report.changes.change_figures import change_figures
+from onnxplain_server.report.changes.change_sections import change_sections, reference_facts
 from onnxplain_server.report.finding import Finding, by_output
 from onnxplain_server.report.key_figures import KeyFigure
-from onnxplain_server.report.output_names import units_of_answer, with_output_names
+from onnxplain_server.report.output_names import (
+    units_of_answer,
+    with_names_of,
+    with_output_names,
+)
 from onnxplain_server.report.page_rules import page_rules
+from onnxplain_server.report.pages.sections import Section, figure_of
 from onnxplain_server.report.registry import of_explanations, of_method, place
-from onnxplain_server.wire import canonical
-
-# HTML escapes do not work inside <script>, and "</script>" would end the element, "<!--" change
-# how its end is found. JSON escapes of these characters are safe.
-_IN_SCRIPT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
-
-
-_IN_SIGHT = 3
-"""Figures of a section among others; further ones are folded."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A plot of the page; `data` is JSON that is safe inside <script>."""
-
-    title: str
-    description: str
-    data: Markup
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """One method of the answer: its question, plots, findings and limits."""
-
-    title: str
-    figures: list[Figure]
-    question: str = ""
-    rows: str = ""
-    limits: tuple[str, ...] = ()
-    findings: list[Finding] = field(default_factory=list)
-    has_key_figures: bool = False
-    is_told_in_section: bool = False
-
-    @property
-    def shown_count(self) -> int:
-        """Figures in sight where there are other sections; one alone is not worth folding."""
-        count = len(self.figures)
-        return count if count <= _IN_SIGHT + 1 else _IN_SIGHT
+from onnxplain_server.report.sentences.changes import changed
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +71,7 @@ def of_response(answer: ExplainResponse, file_name: str = "", target: str = "") 
     """
     named = with_output_names(answer, target)
     figures, rules = key_figures.of_answer(named), page_rules()
-    sections = _sections(named)
+    sections = [*_changes(answer), *_sections(named)]
     are_shown = len(sections) > 1 and 0 < len(figures) <= rules.most_key_figures
     sentences, in_tiles, in_section = _sentences(named, has_tiles=are_shown)
     return _render(
@@ -144,10 +113,56 @@ def _title(answer: ExplainResponse, name: str) -> str:
     return f"Explanation of {name}" if name else "Explanation"
 
 
+def of_comparison(
+    comparison: ExplanationComparison,
+    answer: ExplainResponse,
+    rules: Sequence[GateFinding] = (),
+) -> str:
+    """Render the page of a comparison, whose outputs have their names for reports.
+
+    Parameters
+    ----------
+    answer : ExplainResponse
+        That was compared with the reference.
+    rules : sequence of GateFinding
+        Rules about it, with their verdicts.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_REQUEST if a plot is not JSON.
+    """
+    figures = list(change_figures(comparison, answer))
+    before, after = comparison.reference_model_name, answer.receipt.model_name
+    names = [clean(name) if name else "the model" for name in dict.fromkeys((before, after))]
+    what = f"in {names[0]}" if len(names) == 1 else f"from {names[0]} to {names[1]}"
+    return _render(
+        _TemplateParser(
+            title=f"What has changed {what}",
+            summary=list(changed(comparison, has_key_figures=bool(figures))),
+            key_figures=figures,
+            key_figure_count=page_rules().most_key_figures,
+            leading_count=1,
+            sections=change_sections(comparison, rules, has_key_figures=bool(figures)),
+            model=facts.model(answer.model),
+            receipt=[*reference_facts(comparison), *facts.receipt(answer.receipt)],
+            options=[facts.options(explanation) for explanation in answer.explanations],
+        )
+    )
+
+
+def _changes(answer: ExplainResponse) -> list[Section]:
+    """Return the sections of what has changed since the reference, where there is one."""
+    if not answer.HasField("comparison"):
+        return []
+    comparison = with_names_of(answer.comparison, answer)
+    return change_sections(comparison, (), sentences=tuple(changed(comparison)))
+
+
 def of_plot(plot: Plot) -> str:
     """Render a page with one plot; raises INVALID_REQUEST if it is not JSON."""
     return _render(
-        _TemplateParser(title=clean(plot.title), sections=[Section("", [_figure(plot)])])
+        _TemplateParser(title=clean(plot.title), sections=[Section("", [figure_of(plot)])])
     )
 
 
@@ -185,7 +200,7 @@ def _losses(parts: list[tuple[Explanation, str, list[Finding]]]) -> Iterator[Sec
             made[0],
             title=made[0].title if len(made) == 1 else of_method("average_loss").title,
             rows="; ".join(dict.fromkeys(section.rows for section in made)),
-            figures=[_figure(plot) for explanation in several for plot in explanation.plots],
+            figures=[figure_of(plot) for explanation in several for plot in explanation.plots],
             findings=[finding for section in made for finding in section.findings],
             has_key_figures=True,
         )
@@ -198,25 +213,10 @@ def _section(explanation: Explanation, title: str, findings: list[Finding]) -> S
         question=report.question,
         rows=facts.rows(explanation),
         limits=report.limits,
-        figures=[_figure(plot) for plot in explanation.plots],
+        figures=[figure_of(plot) for plot in explanation.plots],
         findings=[by_output(finding) for finding in findings],
         is_told_in_section=report.is_told_in_section,
     )
-
-
-def _figure(plot: Plot) -> Figure:
-    # Parsed and written again, so that only JSON gets through.
-    text = json.dumps(_specification(plot), ensure_ascii=False, separators=(",", ":"))
-    data = Markup(text.translate(_IN_SCRIPT))  # noqa: S704 - escaped for where it stands
-    return Figure(clean(plot.title), clean(plot.description), data)
-
-
-def _specification(plot: Plot) -> Any:
-    try:
-        return canonical.read_object(plot.vega_lite.encode())
-    except ExplainError as error:
-        message = f"plot {clean(plot.name)}: {error.message}"
-        raise ExplainError(error.reason, message, "vega_lite") from None
 
 
 def _render(page: _TemplateParser) -> str:

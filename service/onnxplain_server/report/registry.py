@@ -26,7 +26,15 @@ from onnxplain_server.report import (
 from onnxplain_server.report.class_findings import of_pairings
 from onnxplain_server.report.conclusion_findings import of_conclusions
 from onnxplain_server.report.finding import Finding
-from onnxplain_server.report.sentences import attributions, effects, firm, leading, losses, vectors
+from onnxplain_server.report.sentences import (
+    attributions,
+    curves,
+    effects,
+    firm,
+    leading,
+    losses,
+    vectors,
+)
 
 
 class Answered(NamedTuple):
@@ -43,8 +51,8 @@ class Answered(NamedTuple):
     units : Units
         Of predictions.
     most_harmful : sequence of str
-        Names of features whose shuffling does most harm by another sentence; several where it
-        cannot tell them apart.
+        Names of features whose shuffling worsens predictions most by another sentence; several
+        where it cannot tell them apart.
     """
 
     most_important: str
@@ -66,7 +74,7 @@ class Ranking(NamedTuple):
     first : callable (Explanation) -> str
         The one that a sentence calls most important; empty without one.
     most_harmful : callable (Explanation) -> sequence of str
-        Names of those whose shuffling does most harm, of a ranking by shuffling.
+        Names of those whose shuffling worsens predictions most, of a ranking by shuffling.
     """
 
     measure: str
@@ -132,7 +140,7 @@ _REPORTS: Mapping[str, MethodReport] = MappingProxyType({
     ),
     "partial_dependence": MethodReport(
         findings=lambda e, _units: effect_findings.of_partial_dependence(e.partial_dependence),
-        sentences=lambda e, told: effects.of_partial_dependence(e, told.most_important),
+        sentences=lambda e, told: curves.of_partial_dependence(e, told.most_important),
         has_curves=True,
     ),
     "interactions": MethodReport(
@@ -144,13 +152,13 @@ _REPORTS: Mapping[str, MethodReport] = MappingProxyType({
         findings=lambda e, units: individual_findings.of_individual(
             e.individual_conditional_expectation, units
         ),
-        sentences=lambda e, _told: effects.of_individual(e),
+        sentences=lambda e, _told: curves.of_individual(e),
     ),
     "average_loss": MethodReport(
         findings=lambda e, units: loss_findings.of_average_loss(
             e.average_loss, e.options.average_loss, units
         ),
-        sentences=lambda e, _told: losses.of_average_loss(e),
+        sentences=lambda e, told: losses.of_average_loss(e, told.loss_row_count),
         heading=loss_findings.loss_title,
     ),
     "feature_vectors": MethodReport(
@@ -176,7 +184,7 @@ _REPORTS: Mapping[str, MethodReport] = MappingProxyType({
         findings=lambda e, units: accumulated_findings.of_accumulated(
             e.accumulated_local_effects, units
         ),
-        sentences=lambda e, _told: effects.of_accumulated(e),
+        sentences=lambda e, _told: curves.of_accumulated(e),
     ),
 })  # fmt: skip
 """Reports by method. The first three stand first on a page: which features matter, how, and which

@@ -20,7 +20,7 @@ from onnxplain_server.report.registry import (
     of_method,
     rankings,
 )
-from onnxplain_server.report.sentences import effects, leading
+from onnxplain_server.report.sentences import curves, leading
 from onnxplain_server.report.sentences.words import output_names, outputs_in_words
 
 
@@ -40,7 +40,12 @@ def of_answer(answer: ExplainResponse) -> list[str]:
         else:
             sentences += of_method(method).sentences(explanation, answered)
     sentences += [told.message for told in facts.warnings_that_tell(answer, Tells.SENTENCE)]
-    return list(dict.fromkeys(sentences))
+    return _once(sentences)
+
+
+def _once(sentences: list[str]) -> list[str]:
+    """Keep each sentence once, where it stands last: what losses share stands below all of them."""
+    return list(dict.fromkeys(reversed(sentences)))[::-1]
 
 
 def in_key_figures(answer: ExplainResponse) -> list[str]:
@@ -80,7 +85,7 @@ def in_warnings(answer: ExplainResponse) -> list[str]:
         sentence
         for message in messages
         for explanation in answer.explanations
-        for sentence in effects.doubts_of_partial_dependence(explanation, message)
+        for sentence in curves.doubts_of_partial_dependence(explanation, message)
     ]
 
 

@@ -17,7 +17,10 @@ from onnxplain_server.report.output_names import with_output_names
 _BROKEN = re.compile(r"\b(nan|NaN|inf|None)\b")
 _NO_NUMBER = re.compile(rf"{_BROKEN.pattern}|\b(no number|infinite)\b")
 _NOTHING = re.compile(r"Every (pair|feature|triple|entry) is at 0|none is above 0")
-_ENDS = re.compile(r"lowest (\S+) at (.*?); highest (\S+) at (.*?)(?:, rising|, falling|\.(?: |$))")
+_ENDS = re.compile(
+    r"(?:lowest|(?:rises|falls)(?: on the whole,)? from) (\S+) at (.*?)(?:; highest| to) (\S+) at "
+    r"(.*?)(?:, where|; 0 is|\.(?: |$))"
+)
 _BLIND = {"GAUSSIAN_OFF", "TAYLOR_BLIND", "SLOPE_BLIND", "SLOPE_CANCELS"}
 _FLAT = 1e-6
 """Share of the largest number within which numbers are called the same."""
@@ -95,10 +98,13 @@ def _interactions(explanation: Explanation, sentences: Sequence[str]) -> Iterato
     result = explanation.interactions
     for pattern, statistics in (
         (
-            r"^(.*) moves predictions most: its effects have a typical size of (\S+)",
+            r"^(.*) moves predictions most, .*: its effects have a standard deviation of (\S+)",
             result.importance,
         ),
-        (r"^(.*) is the strongest interaction .*: it has a typical size of (\S+)", result.pairwise),
+        (
+            r"^(.*) is the strongest interaction .*: it has a standard deviation of (\S+)",
+            result.pairwise,
+        ),
     ):
         if len(statistics):
             sizes = np.sqrt(np.array([one.numerators for one in statistics]))
@@ -126,18 +132,20 @@ def _partial_dependence(explanation: Explanation, sentences: Sequence[str]) -> I
             yield f"{[v.tolist() for v in values]} in: {found.string}"
     pattern = (
         r"^Along (.*?)(, whose curve has the widest range,)? the average prediction.* "
-        r"is lowest, (\S+) at (.*), and highest, (\S+) at (.*)\.$"
+        r"(?:is lowest,|(rises|falls)(?: on the whole,)? from) (\S+) at (.*)"
+        r"(?:, and highest,| to) (\S+) at (.*)\.$"
     )
     for found in _find(sentences, pattern):
         own = [v for v, c in zip(values, curves, strict=True) if _joined(c.features) == found[1]]
         ends = [(v[:, k].min(), v[:, k].max()) for v in own for k in range(v.shape[1])]
+        first, last = (found[6], found[4]) if found[3] == "falls" else (found[4], found[6])
         if not any(
-            abs(_number(found[3]) - low) <= 6e-3 * (abs(low) + abs(high - low))
-            and abs(_number(found[5]) - high) <= 6e-3 * (abs(high) + abs(high - low))
+            abs(_number(first) - low) <= 6e-3 * (abs(low) + abs(high - low))
+            and abs(_number(last) - high) <= 6e-3 * (abs(high) + abs(high - low))
             for low, high in ends
         ):
             yield f"{ends} in: {found.string}"
-        if found[4] == found[6] or found[3] == found[5]:
+        if found[5] == found[7] or found[4] == found[6]:
             yield f"two ends that look alike: {found.string}"
         widest = max((np.ptp(v, axis=0).max() for v in values), default=0.0)
         if found[2] and widest > 1.01 * max((high - low for low, high in ends), default=0.0):
@@ -173,7 +181,7 @@ def _permutation(explanation: Explanation, sentences: Sequence[str]) -> Iterator
         if not (np.isfinite(values) & (values <= 0)).all():
             yield f"{values.tolist()} in: {found.string}"
     pattern = (
-        r"^Shuffling (.*?)(?:, in one shuffle,)? does most harm: .* by (\S+?)"
+        r"^Shuffling (.*?)(?:, in one shuffle,)? worsens predictions most: .* by (\S+?)"
         r"(?: times its value before)?(?:, .*)?, from (\S+) before"
     )
     yield from _most([s for s in sentences if "cannot tell apart" not in s], pattern, names, values)

@@ -16,7 +16,7 @@ from told.written import Match, for_output, is_written, joined, number, rounding
 BESIDE_SHUFFLING = (
     r"(?P<kind>\w+) values tell how far a feature moves predictions, right or wrong, and shuffling "
     r"how much worse these get without it: (?:both name (?P<names>.+) first|(?P<first>.+) has the "
-    r"largest, and shuffling (?P<harmful>.+) does most harm)\."
+    r"largest, and shuffling (?P<harmful>.+) worsens them most)\."
 )
 
 

@@ -7,8 +7,10 @@ import re
 from typing import Any
 
 import numpy as np
-from onnxplain.v1.explanation_service_pb2 import Explanation
+from onnxplain.v1.explanation_service_pb2 import Conclusion, Explanation
+from onnxplain_server.core.arrays import Array
 from onnxplain_server.plots.elements.labels import clean
+from told.trends import has_rows, is_along
 from told.written import (
     Match,
     claim,
@@ -78,7 +80,10 @@ def no_pair(found: Match, explanation: Explanation) -> bool:
 
 
 def curve(found: Match, explanation: Explanation) -> bool:
-    """Check that both ends are values of the curve, at the points that are named."""
+    """Check that both ends are values of the curve at the points named, and its way between them.
+
+    A curve over numbers that rises or falls is told as such, unless replicates do not agree.
+    """
     result = explanation.partial_dependence
     count = len(result.output_names)
     for curve in result.curves:
@@ -87,18 +92,42 @@ def curve(found: Match, explanation: Explanation) -> bool:
         if joined(curve.features) != found["names"] or group != found["group"]:
             continue
         for k in for_output(found, result.output_names):
-            own = values[:, k]
-            unit = rounding(own)
-            low, high = (number(found[n]) for n in ("low", "high"))
-            places = [
-                [at for at in range(len(own)) if abs(own[at] - v) <= unit] for v in (low, high)
-            ]
-            if low < high and all(
-                any(is_point(curve, at, found[n]) for at in near)
-                for near, n in zip(places, ("there", "then"), strict=True)
+            if (found["way"] or None) == _way(explanation, curve, k) and _are_ends(
+                found, curve, values[:, k]
             ):
                 return True
     return False
+
+
+def _are_ends(found: Match, curve: Any, own: Array) -> bool:
+    """Tell whether a curve has these values at these points, the first one the lower or higher."""
+    first, last = (number(found[n]) for n in ("first", "last"))
+    near = [
+        [at for at in range(len(own)) if abs(own[at] - v) <= rounding(own)] for v in (first, last)
+    ]
+    is_order = first > last if (found["way"] or "").startswith("falls") else first < last
+    return is_order and all(
+        any(is_point(curve, at, found[n]) for at in places)
+        for places, n in zip(near, ("there", "then"), strict=True)
+    )
+
+
+def _way(explanation: Explanation, curve: Any, k: int) -> str | None:
+    """Return how a curve goes, as a sentence has it; None where it neither rises nor falls."""
+    own = np.array(curve.values).reshape(-1, len(explanation.partial_dependence.output_names))[:, k]
+    told, numbers = has_rows(curve, len(own)), np.array(curve.grid[0].numbers)
+    ends = np.argmin(np.where(told, own, np.inf)), np.argmax(np.where(told, own, -np.inf))
+    is_shaky = any(
+        one.kind == Conclusion.SLOPE and not one.is_stable and one.features == curve.features
+        for one in explanation.conclusions
+    )
+    if not numbers.size or is_shaky or not np.isfinite(numbers[[*ends]]).all():
+        return None
+    for sign, verb in ((1, "rises"), (-1, "falls")):
+        if is_along(curve, sign * own, told):
+            is_throughout = is_along(curve, sign * own, told, most=1e-6)
+            return verb if is_throughout else f"{verb} on the whole,"
+    return None
 
 
 def outside(found: Match, explanation: Explanation) -> bool:

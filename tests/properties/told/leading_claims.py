@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
-from onnxplain_server.core.arrays import Array
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.report import facts
 from told.effect_claims import is_point
+from told.trends import has_rows, is_along
 from told.written import Match, with_value
 
 PATTERN = (
@@ -20,7 +20,6 @@ PATTERN = (
     r"(?P<some> that has a curve)?)?: (?P<list>.+)\."
 )
 _MOST = 3
-_AGAINST = 0.1
 
 
 def lead(found: Match, answer: ExplainResponse) -> bool:
@@ -96,7 +95,7 @@ def _goes(way: str, curve: Any, outputs: list[str]) -> bool:
     """Tell whether a curve rises or falls, or has its ends where a text says so."""
     values = np.array(curve.values).reshape(-1, len(outputs))
     k = int(np.argmax(values.max(axis=0) - values.min(axis=0)))
-    own, told = values[:, k], _has_rows(curve, len(values))
+    own, told = values[:, k], has_rows(curve, len(values))
     head = f"{clean(outputs[k])} " if len(outputs) > 1 else ""
     if way in {"stays the same", "stay the same"}:
         return bool(np.ptp(own) <= 2e-6 * np.abs(own).max())
@@ -104,44 +103,17 @@ def _goes(way: str, curve: Any, outputs: list[str]) -> bool:
         return False
     way, is_directed = way.removeprefix(head), False
     for word, sign in (("rises", 1), ("falls", -1)):
-        is_directed |= _is_along(curve, sign * own, told)
+        is_directed |= is_along(curve, sign * own, told)
         if way == word:
-            return _is_along(curve, sign * own, told)
-    found = re.fullmatch(r"highest at (.+), lowest at (.+)", way)
-    if is_directed or not found:
+            return is_along(curve, sign * own, told)
+    found = re.fullmatch(r"(up and down, )?highest at (.+), lowest at (.+)", way)
+    numbers = np.array(curve.grid[0].numbers)
+    has_both = numbers.size > 0 and np.count_nonzero(told & np.isfinite(numbers)) > 2
+    if is_directed or not found or has_both is not bool(found[1]):
         return False
-    ends = ((found[1], own[told].max()), (found[2], own[told].min()))
+    ends = ((found[2], own[told].max()), (found[3], own[told].min()))
     return all(
         any(is_point(curve, at, f"{with_value(curve.grid[0].name)}{text}") for at in places)
         for text, end in ends
         for places in [np.flatnonzero(told & (own == end)).tolist()]
     )
-
-
-def _is_along(curve: Any, own: Array, told: Array) -> bool:
-    """Tell whether a curve over numbers rises but for a small part of its way."""
-    numbers = np.array(curve.grid[0].numbers)
-    if not numbers.size:
-        return False
-    places = np.flatnonzero(told & np.isfinite(numbers))
-    if len(places) < 2:
-        return False
-    steps = own[places][np.argsort(numbers[places], kind="stable")]
-    return bool(_against(steps) <= _AGAINST * np.ptp(steps))
-
-
-def _against(steps: Array) -> float:
-    """Return the longest way down of a curve."""
-    highest, longest = -math.inf, 0.0
-    for value in steps:
-        highest = max(highest, value)
-        longest = max(longest, highest - value)
-    return longest
-
-
-def _has_rows(curve: Any, count: int) -> Array:
-    weights = np.array(curve.row_weights)
-    if not weights.size or not 0 < weights.max() < math.inf:
-        return np.ones(count, bool)
-    enough: Array = weights / weights.sum() >= min(0.01, 0.1 / count)
-    return enough if enough.sum() > 1 else np.ones(count, bool)

@@ -85,15 +85,11 @@ def r_squared(found: Match, explanation: Explanation) -> bool:
     )
 
 
-def perfect(_found: Match, explanation: Explanation) -> bool:
-    result = explanation.average_loss
-    loss = _loss(explanation.options.average_loss)
-    best = 1.0 if loss in {*_THRESHOLDS, *_ORDERS, "AUC"} else 0.0
-    if len(result.losses) != 1 or explanation.options.average_loss.loss_expression:
-        return False
-    values, constants = np.array(result.losses[0].values), np.array(result.constant_losses)
-    unit = np.abs(constants - best) if len(constants) else best
-    return bool((np.abs(values - best) <= 1e-12 * unit).any())
+def maybe_trained(found: Match, explanation: Explanation) -> bool:
+    """Check that these are the rows of a loss of all rows."""
+    losses = explanation.average_loss.losses
+    count = f"{explanation.rows.used_row_count:,}"
+    return len(losses) == 1 and not losses[0].group and (found["rows"] or "1") == count
 
 
 def beside_constant(found: Match, explanation: Explanation) -> bool:
@@ -176,7 +172,7 @@ def _rows_told(found: Match, explanation: Explanation) -> bool:
 
 
 def shuffled(found: Match, explanation: Explanation) -> bool:
-    """Check what does most harm: its name, its harm beside others', and the loss before."""
+    """Check what worsens predictions most: its name, how much beside others, the loss before."""
     names, values, errors = _importances(explanation)
     result = explanation.permutation_importance
     before = np.array(result.baseline_losses)

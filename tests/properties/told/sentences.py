@@ -36,8 +36,14 @@ _LINK = r"(?:; the link alone makes it, .*)?"
 _ROWS = r"(?: \((?P<rows>[\d,]+) of the rows\))?\."
 _A, _B, _BEFORE = (rf"(?P<{name}>{NUMBER})" for name in ("a", "b", "before"))
 _A_TO_B = rf"{_A}(?: to {_B})?"
-_SHUFFLING = r"Shuffling (?P<names>.+?)(?:, in one shuffle,)? does most harm: "
+_SHUFFLING = r"Shuffling (?P<names>.+?)(?:, in one shuffle,)? worsens predictions most: "
 _TIMES, _ALIKE = r"(?: times its value before)?", r"(?:, which shuffles cannot tell apart)?"
+_ALONG = (
+    rf"Along (?P<names>.+?)(?:, whose curve has the widest range,)? the average prediction{_OF}"
+    r"(?: in the group (?P<group>.+))?"
+)
+_FIRST, _LAST = (rf"(?P<{name}>(?:almost )?\S+)" for name in ("first", "last"))
+_SDS = "(?:a standard deviation|standard deviations)"
 _MOVED = (
     r"(?:Scaling by (?P<weight>\S+) the values of|"
     r"Adding noise of (?P<noise>\S+) standard deviations to)"
@@ -54,7 +60,9 @@ _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
     ((rf".+ is {_A} for .+, and (?P<worst>lower|higher) for the other outputs\."),
      loss_claims.only_loss),
     (rf".+ is {_A}\.", loss_claims.alone),
-    (r"Rows that a model was trained on can look perfect: .+\.", loss_claims.perfect),
+    ((r"Neither model nor table tells whether the model was trained on (?:this row|these "
+      r"(?P<rows>[\d,]+) rows); if it was, it looks better here than on new rows\."),
+     loss_claims.maybe_trained),
     (rf".+?{_FOR} goes from {_A} for (?P<g>.+) to {_B} for (?P<h>.+)\.", loss_claims.groups),
     (rf".+?{_FOR} is {_A} for each group\.", loss_claims.groups),
     ((rf"{_SHUFFLING}an? .+?{_FOR} by {_A_TO_B}{_TIMES}{_ALIKE}, from {_BEFORE} before{_ROWS}"),
@@ -64,19 +72,22 @@ _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
     (rf"Shuffling no feature makes the .+ worse{_ROWS}", loss_claims.no_harm),
     ((rf"Shuffling no feature makes the .+?{_FOR} worse by more than two standard errors: by {_A}"
       rf"{_TIMES} at most{_ROWS}"), loss_claims.no_harm),
-    ((rf"(?P<names>.+) (?P<kind>moves predictions most): its effects have a typical size of {_A}"
+    ((rf"(?P<names>.+) (?P<kind>moves predictions most), right or wrong: its effects have a "
+      rf"standard deviation of {_A}"
       rf"(?P<b>)?{_UNIT}{_FOR}\."), effect_claims.statistics),
-    ((rf"(?P<names>.+) (?P<kind>move predictions most), and cannot be told apart: a typical size "
-      rf"of {_A_TO_B}{_UNIT}{_FOR}\."), effect_claims.statistics),
-    ((rf"(?P<names>.+) (?P<kind>is the strongest interaction of .+): it has a typical size of {_A}"
+    ((rf"(?P<names>.+) (?P<kind>move predictions most), right or wrong, and cannot be told "
+      rf"apart: {_SDS} of {_A_TO_B}{_UNIT}{_FOR}\."), effect_claims.statistics),
+    ((rf"(?P<names>.+) (?P<kind>is the strongest interaction of .+): it has a standard deviation "
+      rf"of {_A}"
       rf"(?P<b>)?{_UNIT}{_FOR}{_LINK}\."), effect_claims.statistics),
-    ((rf"(?P<names>.+) (?P<kind>are the strongest interactions of .+), and cannot be told apart: a "
-      rf"typical size of {_A_TO_B}{_UNIT}{_FOR}{_LINK}\."), effect_claims.statistics),
+    ((rf"(?P<names>.+) (?P<kind>are the strongest interactions of .+), and cannot be told apart: "
+      rf"{_SDS} of {_A_TO_B}{_UNIT}{_FOR}{_LINK}\."), effect_claims.statistics),
     ((r"None of .+, interacts\.|No pair of features interacts\.|"
       r"No interaction of .+ is above 0 beyond its error\."), effect_claims.no_pair),
-    ((rf"Along (?P<names>.+?)(?:, whose curve has the widest range,)? the average prediction{_OF}"
-      r"(?: in the group (?P<group>.+))? is lowest, (?P<low>(?:almost )?\S+) at (?P<there>.+), "
-      r"and highest, (?P<high>(?:almost )?\S+) at (?P<then>.+)\."), effect_claims.curve),
+    ((rf"{_ALONG} is(?P<way>) lowest, {_FIRST} at (?P<there>.+), and highest, {_LAST} at "
+      r"(?P<then>.+)\."), effect_claims.curve),
+    ((rf"{_ALONG} (?P<way>(?:rises|falls)(?: on the whole,)?) from {_FIRST} at (?P<there>.+) to "
+      rf"{_LAST} at (?P<then>.+)\."), effect_claims.curve),
     ((r"Of the rows moved along (?P<names>.+?)(?: in the group (?P<group>.+))?, (?P<share>.+?%) "
       r"combine values that the table lacks(?:, mostly with (?P<partner>.+))?\."),
      effect_claims.outside),
@@ -99,9 +110,10 @@ _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
     (r"(?P<names>.+) have the longest feature vectors, and cannot be told apart\.",
      effect_claims.vectors),
     (r".+ could stand in for each other .+", effect_claims.stand_in),
-    ((rf"{_MOVED} (?P<names>.+) does (?:most harm|harm, and no other move more): \D*?(?:F1 )?{_A} "
-      rf"in place of {_BEFORE}(?:; (?P<share>.+?%) of the moved values leave the data)?; a stress "
-      r"test on made-up rows, which are no real persons or things\."), swarm_claims.moved),
+    ((rf"{_MOVED} (?P<names>.+) (?P<verb>raises|lowers) (?P<measured>[a-zA-Z1 ]+?)"
+      rf"(?: most|, and no other move more): {_A} in place of {_BEFORE}"
+      r"(?:; (?P<share>.+?%) of the moved values leave the data)?; a stress test on made-up "
+      r"rows, which are no real persons or things\."), swarm_claims.moved),
     (r"No move of a feature makes predictions worse\.", swarm_claims.unharmed),
     ((rf"(?P<row>Row [\d,]+|Given row \d+|The given row) has a prediction{_OF} of {_A}, "
       rf"(?:(?P<d>{NUMBER}) (?P<side>above|below)|no different from) the average of {_B}(?:, "
@@ -109,9 +121,9 @@ _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
       r"(?: beyond its error)?)"
       r"(?P<reasons>.+)?\."),
      attribution_claims.reasons),
-    ((r"(?P<names>.+) has the largest (?P<estimated>estimated )?(?P<kind>\w+) values: a mean size "
-      rf"of {_A}{_UNIT}{_FOR} over (?:(?P<rows>[\d,]+) rows|the rows explained, by their "
-      r"weights)\."), attribution_claims.sizes),
+    ((r"(?P<names>.+) has the largest (?P<estimated>estimated )?(?P<kind>\w+) values: a mean "
+      rf"absolute value of {_A}{_UNIT}{_FOR} over (?:(?P<rows>[\d,]+) rows|the rows explained, "
+      r"by their weights)\."), attribution_claims.sizes),
 ))  # fmt: skip
 
 

@@ -15,6 +15,9 @@ def moved(found: Match, explanation: Explanation) -> bool:
     """Check the most harmful move: its weight, both scores, and the share that leaves the data."""
     result = explanation.swarm
     harms = [e.importance if math.isfinite(e.importance) else -math.inf for e in result.effects]
+    is_score = bool(explanation.options.swarm.score)
+    if is_score is (found["verb"] == "raises") or is_score is ("average loss" in found["measured"]):
+        return False
     return any(
         effect.importance == max(harms)
         and found["names"] in _names(effect)

@@ -116,6 +116,7 @@ export function keyFiguresOf(answers: readonly Answer[]): v1.KeyFigure[] {
 
 /** The name of the figure that counts rows. */
 const ROW_COUNT = "Rows";
+const IN_PARTS = " in some parts";
 
 function wordsOf({ name, value, unit, comparison }: v1.KeyFigure): string {
   return JSON.stringify([name, value, unit, comparison]);
@@ -127,7 +128,10 @@ function rowsOf(answers: readonly Answer[], figure: v1.KeyFigure): v1.KeyFigure 
     .flatMap(({ found }) => found.all)
     .flatMap(({ message }) => (message.rows ? [message.rows.usedRowCount] : []));
   const [fewest, most] = [Math.min(...counts), Math.max(...counts)];
-  const comparison = fewest < most ? `${count(fewest)} in some parts` : "";
+  // What figures of all say of their rows stands last.
+  const own = figure.comparison.split("; ").filter((part) => !part.endsWith(IN_PARTS));
+  const fewer = fewest < most ? [`${count(fewest)}${IN_PARTS}`] : [];
+  const comparison = [...fewer, ...own].filter(Boolean).join("; ");
   return { ...figure, value: count(most), comparison };
 }
 

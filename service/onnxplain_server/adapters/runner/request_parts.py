@@ -160,10 +160,21 @@ class Asked:
             replicates=message.replicates or message.HasField("reference"),
         )
         self._write_provenance(response, start, has_predictions=result.has_predictions)
-        add_comparison(response, message)
+        add_comparison(response, message, self._name_of(response))
         if table is not None:
             add_read_bytes(response.receipt, table.blocks)
         return response
+
+    def _name_of(self, response: service_pb2.ExplainResponse) -> Callable[[str], str]:
+        from onnxplain_server.report.output_names import output_naming  # noqa: PLC0415
+
+        return output_naming(response, self._target)
+
+    @property
+    def _target(self) -> str:
+        """The only column of true values; empty for none, and for several."""
+        targets = self.question.targets
+        return targets[0] if len(targets) == 1 else ""
 
     def _write_provenance(
         self, response: service_pb2.ExplainResponse, start: float, *, has_predictions: bool
@@ -190,8 +201,7 @@ class Asked:
                 response.warnings.add(code="UNCONFINED", message=UNCONFINED, kind="DOUBT")
         made.MergeFrom(receipt(self.message, identity, self.table_digest(), start))
         made.sources.extend(sources(self.blobs))
-        targets = self.question.targets
-        named = with_output_names(response, targets[0] if len(targets) == 1 else "")
+        named = with_output_names(response, self._target)
         response.summary.extend(summary.of_answer(named))
         figures = key_figures.of_answer(named)
         response.key_figures.extend(service_pb2.KeyFigure(**f._asdict()) for f in figures)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 from onnxplain.uris import is_uri
@@ -22,14 +21,13 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 
 from onnxplain_server.cli import backend, files
+from onnxplain_server.cli.comparing.compare_flags import OTHERWISE, OWN, SIDES
 from onnxplain_server.cli.connection import Connection
 from onnxplain_server.cli.explain import explain
 from onnxplain_server.cli.failure import DIFFERS, RULE_FAILED, UsageFault, in_short
 from onnxplain_server.cli.files import STANDARD_INPUT
 from onnxplain_server.cli.output import progress
-from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, DescriptionOutput
 from onnxplain_server.cli.requests import methods, remote_model, request
-from onnxplain_server.cli.requests.parsers import names_of, one_of
 from onnxplain_server.cli.requests.text_columns import TextColumns
 from onnxplain_server.wire import canonical
 
@@ -39,71 +37,16 @@ if TYPE_CHECKING:
 COMMAND_CLASS = methods.MethodCommand
 
 _LEFT_OUT = {
-    *("context", "model", "table", "request_file", "output", "output_file", "result_uri"),
+    *("context", "model", "table", "request_file", "output", "result_uri"),
     *("plots", "replicates", "memory_bytes", "dask_scheduler", "dask_ca_file"),
     *("dask_certificate_file", "dask_key_file"),
     *(name for name in inspect.signature(explain).parameters if name.startswith("remote_")),
 }
 _OF_BOTH = frozenset({
     *("a", "b", "confidence_level", "correction", "leading_count", "rules", "junit_xml"),
-    *("markdown", "output", "verbose"),
+    *("markdown", "output", "output_file", "verbose"),
 })  # fmt: skip
 """Parameters that apply to two kept answers."""
-
-_Table = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Rows that models are explained on.")
-]
-_TableB = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Rows of B alone.  [default: those of --table]")
-]
-_SIDE_HELP = "JSON output of `explain --replicates`; or a model file, which is explained."
-_Level = Annotated[
-    float | None,
-    typer.Option(metavar="NUMBER", help="Confidence level of intervals.  [default: 0.95]"),
-]
-_Correction = Annotated[
-    str | None,
-    typer.Option(
-        parser=one_of(ComparisonOptions.Correction),
-        metavar="|".join(names_of(ComparisonOptions.Correction)),
-        help="Correction of p-values for the number of tests.  [default: HOLM]",
-    ),
-]
-_Leading = Annotated[
-    int | None,
-    typer.Option(metavar="INTEGER", help="Leading features of a ranking.  [default: 5]"),
-]
-_Rules = Annotated[
-    str | None,
-    typer.Option(
-        metavar="FILE",
-        help="TOML file of rules: exit code 4 where one fails, 3 where one is undecided.",
-    ),
-]
-_JunitXml = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Also write the rules as JUnit's XML.")
-]
-_Markdown = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Also write what has changed as Markdown.")
-]
-_Method = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME",
-        help="Method to compare, for models; repeatable: those with statistics in replicates, as "
-        "interactions, partial_dependence, average_loss, firm, attributions and "
-        "accumulated_local_effects.  [default: interactions, with a target also average_loss]",
-    ),
-]
-_BudgetSeconds = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SECONDS",
-        help="Time that the methods may take, about, for each side; what does not fit is on fewer "
-        "rows.  [default: no limit]",
-    ),
-]
-_Output = Annotated[DescriptionOutput | None, typer.Option(help=DEFAULT_OUTPUT)]
 
 
 def compare(context: typer.Context, **given: Any) -> None:
@@ -119,6 +62,8 @@ def compare(context: typer.Context, **given: Any) -> None:
     onnxplain compare model.onnx model.onnx --table train.csv --table-b test.csv
 
     onnxplain compare kept.json model.onnx --table today.parquet --rules rules.toml
+
+    onnxplain compare last_week.json this_week.json --output-file changes.html
     """
     shown = {name: given[name] for name in ("a", "b", "table", "table_b")}
     with in_short(request.names(context, {**shown, "request": None})):
@@ -151,8 +96,8 @@ def _compare(context: typer.Context, given: Mapping[str, Any]) -> list[GateFindi
     answer = _answers(context, given, reference)
     compared = compare_answers(reference, answer)
     findings = compared.judge(rules)
-    paths = {name: given[name] for name in ("junit_xml", "markdown")}
-    write_comparison(compared.message(), answer, findings, given["output"], paths)
+    paths = {name: given[name] for name in ("junit_xml", "markdown", "output_file")}
+    write_comparison(compared, answer, findings, given["output"], paths)
     return findings
 
 
@@ -266,27 +211,11 @@ def _use_flags_of_explain() -> None:
     sides = [
         parameters["context"].replace(annotation=hints["context"]),
         *(
-            inspect.Parameter(
-                name,
-                inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                annotation=Annotated[str, typer.Argument(metavar=name.upper(), help=_SIDE_HELP)],
-            )
-            for name in ("a", "b")
+            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=hint)
+            for name, hint in SIDES.items()
         ),
     ]
-    own = {
-        "table": _Table,
-        "table_b": _TableB,
-        "confidence_level": _Level,
-        "correction": _Correction,
-        "leading_count": _Leading,
-        "rules": _Rules,
-        "junit_xml": _JunitXml,
-        "markdown": _Markdown,
-        "output": _Output,
-    }
-    # The same flags, with other defaults.
-    hints |= {"method": _Method, "budget_seconds": _BudgetSeconds}
+    hints |= OTHERWISE
     taken = [
         parameter.replace(annotation=hints[name])
         for name, parameter in parameters.items()
@@ -294,7 +223,7 @@ def _use_flags_of_explain() -> None:
     ]
     kind = inspect.Parameter.KEYWORD_ONLY
     added = [
-        inspect.Parameter(name, kind, default=None, annotation=hint) for name, hint in own.items()
+        inspect.Parameter(name, kind, default=None, annotation=hint) for name, hint in OWN.items()
     ]
     compare.__signature__ = inspect.Signature([*sides, *added, *taken])  # type: ignore[attr-defined] # read by inspect
     compare.__annotations__ = {each.name: each.annotation for each in (*sides, *added, *taken)}

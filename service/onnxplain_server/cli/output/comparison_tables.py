@@ -1,4 +1,4 @@
-"""Output of `compare`: tables for a terminal, JSON, and the files for CI."""
+"""Output of `compare`: tables for a terminal, JSON, a page, and the files for CI."""
 
 from __future__ import annotations
 
@@ -13,46 +13,55 @@ from rich.table import Table
 from rich.text import Text
 
 from onnxplain_server.cli import files
-from onnxplain_server.cli.output.formats import DescriptionOutput, is_for_terminal
+from onnxplain_server.cli.output.formats import Output, is_for_terminal, of_ending
 from onnxplain_server.cli.output.tables import rendered
 from onnxplain_server.methods.changes.rules import GateFinding
+from onnxplain_server.report import page
 from onnxplain_server.report.changes import change_files, change_tables
 from onnxplain_server.report.changes.change_tables import TextTable
-from onnxplain_server.report.output_names import with_names_of
+from onnxplain_server.report.output_names import output_naming, with_names_of
 from onnxplain_server.report.sentences.changes import changed
 from onnxplain_server.wire import canonical
+from onnxplain_server.wire.comparisons.comparison import ComparedAnswers
 
 _MAX_ROWS = 30
 
 
 def write_comparison(
-    comparison: ExplanationComparison,
+    compared: ComparedAnswers,
     answer: ExplainResponse,
     findings: Sequence[GateFinding],
-    output: DescriptionOutput | None,
+    output: Output | None,
     paths: Mapping[str, Path | None],
 ) -> None:
-    """Write a comparison to standard output, and to the files that are asked for.
+    """Write a comparison to its output, and to the files that are asked for beside it.
 
     Parameters
     ----------
     answer : ExplainResponse
         That was compared; it names outputs for people.
-    paths : mapping of "junit_xml" and "markdown" to path or None
+    paths : mapping of "junit_xml", "markdown" and "output_file" to path or None
     """
+    comparison = compared.message()
+    named = with_names_of(comparison, answer)
     if paths["junit_xml"]:
         with files.destination(paths["junit_xml"]) as write:
             write(change_files.junit_xml(findings))
     if paths["markdown"]:
         with files.destination(paths["markdown"]) as write:
-            write(change_files.markdown(with_names_of(comparison, answer), findings).encode())
-    to_terminal = is_for_terminal(None)
-    as_table = output is DescriptionOutput.TABLE or (output is None and to_terminal)
-    text = canonical.encode(comparison, indent=2) + "\n"
-    if as_table:
-        named = with_names_of(comparison, answer)
-        text = rendered(list(_parts(named, findings)), to_terminal=to_terminal)
-    with files.destination(None) as write:
+            write(change_files.markdown(named, findings).encode())
+    target = paths["output_file"]
+    to_terminal = is_for_terminal(target)
+    default = Output.TABLE if to_terminal else Output.JSON
+    match output or of_ending(Output, target) or default:
+        case Output.JSON:
+            text = canonical.encode(comparison, indent=2) + "\n"
+        case Output.TABLE:
+            text = rendered(list(_parts(named, findings)), to_terminal=to_terminal)
+        case Output.HTML:
+            named.plots.extend(compared.plots(output_naming(answer)))
+            text = page.of_comparison(named, answer, findings)
+    with files.destination(target) as write:
         write(text.encode())
 
 

@@ -1,12 +1,17 @@
-"""Plots of what has changed: two dots for each statistic, with the interval of their difference."""
+"""Plots of what has changed: two dots for each statistic, two lines for each curve.
+
+Both have the interval of their difference.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from onnxplain_server.methods.changes.found import Changes, StatisticDifference
+from onnxplain_server.plots.changes.changed_curves import curve_plots
 from onnxplain_server.plots.elements.bars import labels_of
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
@@ -14,51 +19,67 @@ from onnxplain_server.plots.elements.style import BAR_STEP, PLAIN_COLOUR, PLOT_W
 
 _MOST = 15
 _KINDS = {
-    "TOTAL_INTERACTION": "H² of all interactions",
-    "OVERALL_INTERACTION": "H² of each feature",
-    "PAIRWISE_INTERACTION": "H² of pairs",
-    "THREEWAY_INTERACTION": "H² of triples",
     "IMPORTANCE": "importance, share",
-    "AVERAGE_LOSS": "average loss",
     "FIRM_IMPORTANCE": "importance by FIRM",
     "FIRM_IMPORTANCE_SQUARE": "squared importance by FIRM",
-    "MEAN_ABSOLUTE_ATTRIBUTION": "mean size of attributions",
+    "MEAN_ABSOLUTE_ATTRIBUTION": "mean absolute attribution",
+    "PAIRWISE_INTERACTION": "H² of pairs",
+    "OVERALL_INTERACTION": "H² of each feature",
+    "THREEWAY_INTERACTION": "H² of triples",
+    "TOTAL_INTERACTION": "H² of all interactions",
+    "AVERAGE_LOSS": "average loss",
 }
-"""Kinds that are drawn, with titles of their axes: mean squares go along with shares."""
+"""Kinds drawn, in their order, with titles of axes: mean squares go along with shares."""
+_IMPORTANCES = list(_KINDS)[:4]
 _QUIET = "#9aa0a6"
 _LINE = {"type": "rule", "strokeWidth": 5, "opacity": 0.35}
 _RING = {"type": "point", "size": 70, "color": "#202124", "filled": False}
 _DOT = {"type": "point", "size": 60, "filled": True, "opacity": 1}
 _TOOLTIP = tooltip(
     ("label", "statistic", ""),
-    ("reference", "reference", ".4g"),
-    ("value", "answer", ".4g"),
+    ("reference", "before", ".4g"),
+    ("value", "after", ".4g"),
     ("difference", "change", "+.3g"),
     ("verdict", "verdict", ""),
 )
 
 
-def plots(changes: Changes) -> tuple[Plot, ...]:
-    """Draw the numbers of each kind and output; names are like "change-importance-price"."""
+def plots(changes: Changes, name_of: Callable[[str], str] = str) -> tuple[Plot, ...]:
+    """Draw importances, by kind and output, then curves, then other numbers.
+
+    Names are like "change-importance-price".
+
+    Parameters
+    ----------
+    name_of : callable (str) -> str
+        Gives an output its name in titles.
+    """
     groups: dict[tuple[int, str, str], list[StatisticDifference]] = {}
     for each in changes.differences:
         subject = each.subject
         if subject.kind in _KINDS and np.isfinite([each.reference_value, each.value]).all():
             key = subject.explanation_index, subject.kind, subject.output_name
             groups.setdefault(key, []).append(each)
-    stems = (f"change-{kind}-{output}".lower() for _, kind, output in groups)
-    return tuple(
-        _plot(name, own) for name, own in zip(identifiers(stems), groups.values(), strict=True)
-    )
+    kinds = list(_KINDS)
+    drawn: dict[bool, list[Plot]] = {True: [], False: []}
+    for (_, kind, output), own in sorted(groups.items(), key=lambda one: kinds.index(one[0][1])):
+        plot = _plot(f"change-{kind}-{output}".lower(), own, name_of)
+        drawn[kind in _IMPORTANCES].append(plot)
+    drawn[True] += curve_plots(changes, name_of)
+    ordered = [*drawn[True], *drawn[False]]
+    names = identifiers(plot.name for plot in ordered)
+    return tuple(replace(plot, name=name) for plot, name in zip(ordered, names, strict=True))
 
 
-def _plot(name: str, differences: Sequence[StatisticDifference]) -> Plot:
+def _plot(
+    name: str, differences: Sequence[StatisticDifference], name_of: Callable[[str], str]
+) -> Plot:
     largest = sorted(differences, key=lambda each: -abs(each.difference))[:_MOST]
     labels = _labels(largest)
     rows = [dict(_row(label, each)) for label, each in zip(labels, largest, strict=True)]
     subject = differences[0].subject
     measure = _KINDS[subject.kind]
-    title = f"Change of {measure} for {shorten(clean(subject.output_name))}"
+    title = f"Change of {measure} for {shorten(clean(name_of(subject.output_name)))}"
     remarks = list(_remarks(largest, len(differences)))
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     return finish(name, title, remarks, description, _body(rows, labels, measure))
@@ -87,7 +108,7 @@ def _row(label: str, each: StatisticDifference) -> Iterator[tuple[str, object]]:
 def _remarks(differences: Sequence[StatisticDifference], count: int) -> Iterator[str]:
     changed = sum(each.test.verdict == "CHANGED" for each in differences)
     yield f"{changed} of {len(differences)} changed by more than chance"
-    yield "Ring: reference; dot: answer, filled blue where it has changed"
+    yield "Ring: before; dot: after, blue where it has changed"
     yield "Line: interval of the change, from the ring"
     if count > len(differences):
         yield f"The {len(differences)} largest changes of {count}"

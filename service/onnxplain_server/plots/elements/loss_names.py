@@ -34,9 +34,9 @@ _UNITS = {
     Loss.ACCURACY: "share of rows",
     Loss.BALANCED_ACCURACY: "share of rows",
     Loss.F1: "no unit",
-    Loss.AUC: "share of pairs",
+    Loss.AUC: "share of pairs in order",
     Loss.NDCG: "share of the best order's gain",
-    Loss.PAIRWISE_ACCURACY: "share of pairs",
+    Loss.PAIRWISE_ACCURACY: "share of pairs in order",
 }
 
 _LABEL_SCORES = frozenset({Loss.ACCURACY, Loss.BALANCED_ACCURACY})

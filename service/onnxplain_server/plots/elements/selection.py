@@ -109,11 +109,18 @@ def views(result: Result) -> Iterator[View]:
                 for group, curve in zip(groups, shown, strict=True)
             ),
             common_scale=comparable(_values(shown, columns)),
-            remarks=tuple(_left_out(requested, shown, columns)),
+            remarks=(*_left_out(requested, shown, columns), *_gaps(result, requested)),
             is_stepped=requested[0].is_stepped,
             output_count=len(output_names),
             confidence_level=result.confidence_level,
         )
+
+
+def _gaps(result: Result, curves: Sequence[PartialDependenceCurve]) -> list[str]:
+    """Tell why a curve has no means of true values beside it, where a target has gaps."""
+    if not result.target_gaps or len(curves[0].features) > 1:
+        return []
+    return [f"No crosses of mean true values: {result.target_gaps}"]
 
 
 def _ends(curve: PartialDependenceCurve) -> tuple[Matrix, ...]:

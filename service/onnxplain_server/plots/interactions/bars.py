@@ -46,7 +46,7 @@ _ORDERS = (
         "Interactions of pairs",
         "pair",
         "share of the pair's joint effect that is interaction",
-        "Typical size of the interaction",
+        "Standard deviation of the interaction",
         is_ratio_of_small=True,
     ),
     _Order(
@@ -54,14 +54,14 @@ _ORDERS = (
         "Interactions of each feature with all others",
         "feature",
         "share of prediction variance from interactions of the feature",
-        "Typical size of the feature's interactions",
+        "Standard deviation of its interactions",
     ),
     _Order(
         "threeway",
         "Interactions of triples",
         "triple",
         "share of the triple's joint effect that is interaction of all three",
-        "Typical size of the interaction",
+        "Standard deviation of the interaction",
         is_ratio_of_small=True,
     ),
     _Order(
@@ -69,7 +69,7 @@ _ORDERS = (
         "Feature importance from partial dependence",
         "feature",
         "share of prediction variance that the other features leave unexplained",
-        "Typical size of the feature's effects",
+        "Standard deviation of its effects",
     ),
 )
 _SIZE, _SHARE = "size", "share"

@@ -65,8 +65,8 @@ def _plot(result: Result, paired: set[str], order: Sequence[str]) -> Plot:
         words=_words(result.resampling.confidence_level),
     )
     remarks = [
-        "Diagonal: typical size of a feature's effects; other cells: of the interaction of a pair",
-        f"Sizes (√numerator) are in {units.of_sizes(result.output_names)}",
+        "Diagonal: standard deviation of a feature's effects; elsewhere: of a pair's interaction",
+        f"Standard deviations (√numerator) are in {units.of_sizes(result.output_names)}",
         _ORDERED if order else _SERIATED,
         *_remarks(result, bars, len(paired), content),
     ]

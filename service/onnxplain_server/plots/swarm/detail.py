@@ -48,9 +48,10 @@ def _finding(result: Result, strongest: Effect, effects: Sequence[Effect]) -> st
         return "No weight makes predictions worse"
     optimum = strongest.search_result
     alike = leaders(np.array([effect.importance for effect in effects]))
-    harm = "does most harm" if len(alike) == 1 else "does harm, and no other feature more"
+    verb = "lowers" if result.score is not None else "raises the"
+    most = " most" if len(alike) == 1 else ", and no other feature more"
     return (
-        f"{shorten(clean(strongest.feature))} {harm}: {measure(result)} "
+        f"{shorten(clean(strongest.feature))} {verb} {measure(result)}{most}: "
         f"{_score(optimum.best_score)} {_perturbation(result, optimum.best_weight_text)}"
     )
 

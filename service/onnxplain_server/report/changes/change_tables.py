@@ -15,7 +15,7 @@ from onnxplain.v1.explanation_comparison_pb2 import (
 from onnxplain_server.methods.changes.comparison import MEAN_SQUARES
 from onnxplain_server.methods.changes.rules import GateFinding
 from onnxplain_server.plots.elements.labels import clean
-from onnxplain_server.report.sentences.changes import subject, words
+from onnxplain_server.report.sentences.changes import significant, subject, words
 from onnxplain_server.report.sentences.words import feature_names
 
 VERDICTS = {
@@ -47,10 +47,10 @@ def _by_p_value(each: StatisticDifference | CurveDifference) -> float:
 def _row(each: StatisticDifference) -> tuple[str, ...]:
     return (
         subject(each),
-        f"{each.reference_value:.4g}",
-        f"{each.value:.4g}",
-        f"{each.difference:+.3g}",
-        f"{each.lower:+.3g} to {each.upper:+.3g}",
+        significant(each.reference_value, 4),
+        significant(each.value, 4),
+        significant(each.difference, 3, is_change=True),
+        " to ".join(significant(end, 3, is_change=True) for end in (each.lower, each.upper)),
         f"{each.adjusted_p_value:.2g}",
         VERDICTS[each.verdict],
     )
@@ -68,7 +68,7 @@ def _curve_row(each: CurveDifference) -> tuple[str, ...]:
     return (
         subject(each),
         f"{len(each.differences):,}",
-        f"{largest:+.3g}",
+        significant(largest, 3, is_change=True),
         f"{each.adjusted_p_value:.2g}",
         VERDICTS[each.verdict],
     )

@@ -39,7 +39,7 @@ def of_attributions(
     Parameters
     ----------
     most_harmful : sequence of str
-        Names of features whose shuffling does most harm by another sentence.
+        Names of features whose shuffling worsens predictions most by another sentence.
     """
     result = explanation.attributions
     values = values_of(result)
@@ -106,7 +106,7 @@ def _of_sizes(result: AttributionsResult, kind: str, counted: str, units: Units)
     size = spell_beside(means[player, column], means[:, column])
     estimated = "estimated " * bool(result.largest_standard_errors)
     yield (
-        f"{name} has the largest {estimated}{kind}: a mean size of {size} "
+        f"{name} has the largest {estimated}{kind}: a mean absolute value of {size} "
         f"({units.of_values(outputs)}){for_output(outputs, column)} over {counted}."
     )
 
@@ -119,7 +119,7 @@ def _beside_shuffling(
     if not len(means):
         return
     first = joined(result.features[int(np.argmax(means.max(axis=1)))].names, " + ")
-    found = f"{first} has the largest, and shuffling {few_of(most_harmful, 'or')} does most harm"
+    found = f"{first} has the largest, and shuffling {few_of(most_harmful, 'or')} worsens them most"
     if [*most_harmful] == [first]:
         found = f"both name {first} first"
     yield (

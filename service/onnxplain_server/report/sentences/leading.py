@@ -10,6 +10,7 @@ from onnxplain.v1.partial_dependence_pb2 import PartialDependenceCurve
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.plots.claims.directions import direction_of
+from onnxplain_server.plots.claims.support import supported
 from onnxplain_server.plots.elements.labels import clean, quoted
 from onnxplain_server.plots.elements.number_formats import is_flat
 from onnxplain_server.report.effect_findings import curve_extremes, grid_point
@@ -94,15 +95,14 @@ def _way(explanation: Explanation, curve: PartialDependenceCurve, outputs: Seque
         return "stays the same" if len(outputs) == 1 else "stay the same"
     if has_unstable_slope(explanation, outputs[column], curve.features):
         return f"{name}without a clear direction"
-    if direction := _direction(curve, values[:, [column]]):
-        return f"{name}{_WORDS[direction]}"
+    (grid,) = curve.grid
+    both_ways = ""
+    if not grid.strings:
+        numbers = np.array(grid.numbers)
+        weights: Vector | None = np.array(curve.row_weights) if curve.row_weights else None
+        if direction := int(direction_of(numbers, values[:, [column]], weights)[0]):
+            return f"{name}{_WORDS[direction]}"
+        if np.count_nonzero(np.isfinite(numbers) & supported(weights)) > 2:
+            both_ways = "up and down, "
     low, high = (grid_point(curve, at) for at in curve_extremes(curve, values[:, column]))
-    return f"{name}highest at {high}, lowest at {low}"
-
-
-def _direction(curve: PartialDependenceCurve, values: Matrix) -> int:
-    (column,) = curve.grid
-    if column.strings:
-        return 0
-    weights: Vector | None = np.array(curve.row_weights) if curve.row_weights else None
-    return int(direction_of(np.array(column.numbers), values, weights)[0])
+    return f"{name}{both_ways}highest at {high}, lowest at {low}"

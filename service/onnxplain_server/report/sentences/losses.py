@@ -19,7 +19,7 @@ from onnxplain_server.plots.elements.number_formats import spell_beside
 from onnxplain_server.plots.units.prediction_units import Units
 from onnxplain_server.plots.units.shown_losses import ShownLoss
 from onnxplain_server.report.finding import joined
-from onnxplain_server.report.key_figures import perfect_outputs, r_squared_text
+from onnxplain_server.report.key_figures import r_squared_text
 from onnxplain_server.report.loss_findings import loss_of, shown_loss
 from onnxplain_server.report.sentences.effects import largest
 from onnxplain_server.report.sentences.words import few_of, for_output
@@ -71,7 +71,7 @@ def _shuffled(explanation: Explanation, units: Units) -> Iterator[str]:
         return
     names = [joined(result.importances[row].features, " + ") for row in rows]
     once = "" if np.isfinite(errors[rows[0], column]) else ", in one shuffle,"
-    start = f"Shuffling {few_of(names, 'or')}{once} does most harm:"
+    start = f"Shuffling {few_of(names, 'or')}{once} worsens predictions most:"
     apart = ", which shuffles cannot tell apart" if len(rows) > 1 else ""
     if loss.is_root:
         ends = _from_to(loss.values(before)[column], after[rows, column], after[:, column])
@@ -95,7 +95,7 @@ def _from_to(before: float, after: Vector, others: Vector) -> str:
 
 
 def most_harmful(explanation: Explanation) -> list[str]:
-    """Return the features, or groups, whose shuffling does most harm beyond its error.
+    """Return the features, or groups, whose shuffling worsens predictions most beyond its error.
 
     Several where shuffles cannot tell them apart; none where no shuffling does harm.
     """
@@ -118,8 +118,14 @@ def first_shuffled(explanation: Explanation) -> str:
     return features[0] if len(features) == 1 else ""
 
 
-def of_average_loss(explanation: Explanation) -> Iterator[str]:
-    """Tell the loss; of groups, or of outputs, from which to which it goes."""
+def of_average_loss(explanation: Explanation, loss_row_count: int = 0) -> Iterator[str]:
+    """Tell the loss; of groups, or of outputs, from which to which it goes.
+
+    Parameters
+    ----------
+    loss_row_count : int
+        Most rows of a loss of all rows in the answer; 0 where that is not known.
+    """
     result = explanation.average_loss
     values = np.array([one.values for one in result.losses])
     if not values.size or not np.isfinite(values).all():
@@ -130,8 +136,9 @@ def of_average_loss(explanation: Explanation) -> Iterator[str]:
     if len(values) == 1:
         compared = _beside_constant(explanation, name)
         yield compared or f"{name}{_worst(values[0], outputs, loss)}."
-        if perfect_outputs(explanation).any():
-            yield _OF_TRAINING
+        if loss_row_count:
+            rows = "this row" if loss_row_count == 1 else f"these {loss_row_count:,} rows"
+            yield f"{_OF_TRAINING.format(rows)}."
         return
     best_is_high = is_score(loss)
     column = int(np.argmin(values.min(axis=0)) if best_is_high else np.argmax(values.max(axis=0)))
@@ -140,8 +147,8 @@ def of_average_loss(explanation: Explanation) -> Iterator[str]:
 
 
 _OF_TRAINING = (
-    "Rows that a model was trained on can look perfect: neither model nor table tells whether "
-    "these rows are such ones, and other rows show how good it is."
+    "Neither model nor table tells whether the model was trained on {}; if it was, it looks better "
+    "here than on new rows"
 )
 
 
@@ -189,7 +196,7 @@ def _extent(values: Vector, groups: Sequence[str]) -> str:
 
 
 def of_swarm(explanation: Explanation) -> Iterator[str]:
-    """Tell what the move that does most harm does, and that moved rows are made up."""
+    """Tell what the most harmful move does, and that moved rows are made up."""
     result, options = explanation.swarm, explanation.options.swarm
     effects = [effect for effect in result.effects if np.isfinite(effect.importance)]
     worst = max(effects, key=lambda effect: effect.importance, default=None)
@@ -197,19 +204,20 @@ def of_swarm(explanation: Explanation) -> Iterator[str]:
         if len(effects) == len(result.effects):
             yield "No move of a feature makes predictions worse."
         return
-    measured = "score" if options.score else "average loss"
+    measured = "the average loss"
     if options.score:
         measured = SwarmOptions.Score.Name(options.score).lower().replace("_", " ")
         measured = "F1" if measured == "f1" else measured
     moved = move_words(options).doing.format(best_weight_text(worst))
     rows = f" in rows of {class_phrase(worst.class_name)}" if worst.class_name else ""
     alike = leaders(np.array([effect.importance for effect in effects]))
-    harm = "does most harm" if len(alike) == 1 else "does harm, and no other move more"
+    verb = "lowers" if options.score else "raises"
+    most = " most" if len(alike) == 1 else ", and no other move more"
     leaving = ""
     if worst.reach.outside_share > 0:
         leaving = f"; {share_text(worst.reach.outside_share)} of the moved values leave the data"
     yield (
-        f"{moved} {clean(worst.feature)}{rows} {harm}: {measured} "
+        f"{moved} {clean(worst.feature)}{rows} {verb} {measured}{most}: "
         f"{score_text(worst.best_score)} in place of {score_text(result.baseline_score)}{leaving}; "
         "a stress test on made-up rows, which are no real persons or things."
     )

@@ -53,7 +53,9 @@ class GrowingThreadPool(ThreadedTaskDispatcher):  # type: ignore[misc] # waitres
         self._thread_limit = thread_limit
 
     def add_task(self, task: Any) -> None:
-        """Queue a task."""
+        """Queue a channel whose request shall be served, unless it is held back."""
+        if task.hold():
+            return
         with self.lock:
             self.queue.append(task)
             self.queue_cv.notify()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from onnxplain.v1 import explanation_comparison_pb2 as comparison_pb2
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
+from onnxplain.v1 import plot_pb2
 
 from onnxplain_server.core.contract_limits import ComparisonOptions
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -17,7 +18,6 @@ from onnxplain_server.methods.changes.gate import judge
 from onnxplain_server.methods.changes.matching import KeptStatistics, UnmatchedStatistic
 from onnxplain_server.methods.changes.rules import GateFinding, GateRule
 from onnxplain_server.methods.option_checks import check_limits
-from onnxplain_server.plots.changes import plots
 from onnxplain_server.wire import message_fields
 from onnxplain_server.wire.answers.plot_messages import write_plot
 from onnxplain_server.wire.comparisons.pairing import Pairing, pair_answers, pair_explanations
@@ -59,6 +59,13 @@ class ComparedAnswers:
         own = rules, self.pairs, self.changes
         with np.errstate(all="ignore"):  # numbers of answers may be infinite
             return list(judge(*own, is_paired=is_paired, are_classes=are_classes))
+
+    def plots(self, name_of: Callable[[str], str]) -> list[plot_pb2.Plot]:
+        """Draw what has changed; `name_of` gives an output its name in plots."""
+        # Descriptions draw nothing, and load none of this.
+        from onnxplain_server.plots.changes import plots  # noqa: PLC0415
+
+        return [write_plot(plot) for plot in plots(self.changes, name_of)]
 
     def message(self) -> comparison_pb2.ExplanationComparison:
         """Write what has changed."""
@@ -107,15 +114,23 @@ def compare_answers(
 
 
 def add_comparison(
-    response: service_pb2.ExplainResponse, request: service_pb2.ExplainRequest
+    response: service_pb2.ExplainResponse,
+    request: service_pb2.ExplainRequest,
+    name_of: Callable[[str], str],
 ) -> None:
-    """Compare a complete answer with the reference of its request, if it has one."""
+    """Compare a complete answer with the reference of its request, if it has one.
+
+    Parameters
+    ----------
+    name_of : callable (str) -> str
+        Gives an output its name in plots.
+    """
     if not request.HasField("reference"):
         return
     compared = compare_answers(request.reference, response)
     response.comparison.CopyFrom(compared.message())
     if request.plots or not request.HasField("plots"):
-        response.comparison.plots.extend(map(write_plot, plots(compared.changes)))
+        response.comparison.plots.extend(compared.plots(name_of))
     if not request.replicates:
         for explanation in response.explanations:
             explanation.ClearField("replicates")

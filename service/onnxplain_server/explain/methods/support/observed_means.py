@@ -10,6 +10,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.model import Scale
+from onnxplain_server.core.rows import is_missing
 from onnxplain_server.effects.grids import means_near, rows_near
 from onnxplain_server.explain.task import Task
 from onnxplain_server.methods import target
@@ -17,6 +18,7 @@ from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.partial_dependence import PartialDependenceCurve, Result
 from onnxplain_server.methods.target_outputs import compared_outputs
+from onnxplain_server.plots.elements.labels import clean
 
 
 class ObservedMeans:
@@ -33,11 +35,12 @@ class ObservedMeans:
         self._sample = task.sample
         self._groups = {group.label: group.rows for group in groups}
         self._values = _true_values(task)
+        self._gaps = _target_gaps(task) if self._values is None else ""
 
     def told(self, result: Result) -> Result:
-        """Return the curves of single features with the means of true values."""
+        """Return the curves of single features with the means of true values, or why without."""
         if self._values is None:
-            return result
+            return replace(result, target_gaps=self._gaps)
         values = self._values
         return replace(result, curves=tuple(self._of(curve, values) for curve in result.curves))
 
@@ -69,3 +72,21 @@ def _true_values(task: Task) -> Matrix | None:
     values = np.full((table.n_rows, len(outputs.explained)), np.nan)
     values[:, [outputs.explained.index(output) for output in compared]] = known.values
     return values
+
+
+def _target_gaps(task: Task) -> str:
+    """Tell how many rows have no finite true value, with which nothing can be compared."""
+    table = task.sample.table
+    is_compared = task.question.scale is Scale.RESPONSE
+    for name in task.question.targets if is_compared else ():
+        if name not in table.columns:
+            continue
+        column = table.column(name)
+        missing = is_missing(column)
+        kind = ""
+        if not missing.any() and column.dtype != object:
+            missing, kind = np.isinf(column), "finite "
+        if count := int(missing.sum()):
+            have = "has" if count == 1 else "have"
+            return f"{count:,} of {table.n_rows:,} rows {have} no {kind}{clean(name)}"
+    return ""

@@ -25,6 +25,10 @@ from onnxplain_server.transport.status import STATUS
 _TIMEOUT_KEY = TIMEOUT.upper().replace("-", "_")
 """Name of the header in waitress' parser."""
 
+_CHUNK_LINE_BYTES = 16 * 1024
+"""Of the line before a chunk, and of the fields behind the last one: waitress has no limit, and
+copies all of it for each part that comes."""
+
 _EXPLANATIONS = re.compile(
     "/v1/explanations|/invocations|/v1/models/[^/]+:explain|/v2/models/[^/]+/explain"
 )
@@ -115,6 +119,9 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
         except ValueError:
             self.error = BadRequest("the first line of the request cannot be read")
             return self._refuse(len(data))
+        if self._has_endless_chunk_line():
+            self.error = BadRequest("a line between the chunks of the body is too long")
+            return self._refuse(len(data))
         if isinstance(self.error, RequestEntityTooLarge):
             self.error = self._too_large()
         if self.headers_finished and not had_headers and not self.empty and self.error is None:
@@ -132,6 +139,11 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]
             self.adj = copy(self.adj)
             # waitress refuses a body of exactly its limit.
             self.adj.max_request_body_size = self._upload_limit.byte_count + 1
+
+    def _has_endless_chunk_line(self) -> bool:
+        receiver = self.body_rcv if self.chunked else None
+        lines = (b"", b"") if receiver is None else (receiver.control_line, receiver.trailer)
+        return not self.completed and max(map(len, lines)) > _CHUNK_LINE_BYTES
 
     def _too_large(self) -> Error:
         if self._upload_limit:

@@ -150,8 +150,7 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
     error_task_class = RefusalTask
     is_refused = False
     _lingering = False
-    _buffer: object = None
-    _buffer_byte_count = 0
+    _is_held = False
 
     def __init__(
         self,
@@ -223,25 +222,24 @@ class RestChannel(HTTPChannel):  # type: ignore[misc] # waitress ships no types
         if not self.total_outbufs_len:
             self.reply_start, self.reply_byte_count = time.monotonic(), 0
         self.reply_byte_count += len(data)
-        self._share_buffer()
-        self._buffer_byte_count += len(data)
         return int(super().write_soon(data))
 
-    def _share_buffer(self) -> None:
-        """Have a reply follow the one before it in its buffer, which goes to disk as it grows.
+    def hold(self) -> bool:
+        """Return whether its next request waits: it begins once most of the replies are sent.
 
-        waitress begins another one for each reply, and so keeps many small ones in memory.
+        Otherwise who pipelines requests and reads no replies would keep threads at work.
         """
-        last = self.outbufs[-1]
-        if last is not self._buffer:
-            self._buffer, self._buffer_byte_count = last, 0
-        if last and self._buffer_byte_count < self.adj.outbuf_high_watermark:
-            self.current_outbuf_count = 0
+        with self.outbuf_lock:
+            self._is_held = self.total_outbufs_len > self.adj.outbuf_overflow
+            return self._is_held
 
     def _flush_some(self, do_close: bool = True) -> bool:
         has_sent = bool(super()._flush_some(do_close))
         if has_sent:
             self.last_active = time.monotonic()
+        if self._is_held and self.total_outbufs_len <= self.adj.outbuf_overflow:
+            self._is_held = False
+            self.server.add_task(self)
         return has_sent
 
     def readable(self) -> bool:
