@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 from onnxplain.v1 import explanation_service_pb2 as pb
+from onnxplain.v1.average_loss_pb2 import AverageLossOptions
 from onnxplain.v1.explanation_comparison_pb2 import ReplicatedStatistic
 from onnxplain_server.wire import canonical
 from typer.testing import Result
@@ -203,7 +204,7 @@ def test_a_page_tells_losses_as_tiles_and_rules_with_their_verdicts(
     for side in (before, after):
         changed = canonical.decode(side.read_bytes(), pb.ExplainResponse)
         changed.receipt.model_name = f"<b>{side.stem}</b>.onnx"
-        changed.explanations[0].options.average_loss.loss = "SQUARED_ERROR"
+        changed.explanations[0].options.average_loss.loss = AverageLossOptions.SQUARED_ERROR
         side.write_text(canonical.encode(changed), encoding="utf-8")
     rules = tmp_path / "rules.toml"
     rules.write_text(RULES, encoding="utf-8")

@@ -46,7 +46,7 @@ def test_curves_are_drawn_before_and_after_with_the_interval_of_the_change(check
         drawn = column + random.normal(0, 0.01, (100, 3, 1))
         own = ReplicatedStatistic("PARTIAL_DEPENDENCE", ("age",), "", (grid,), column, drawn, 500.0)
         sides.append(KeptStatistics(("variable",), (own,)))
-    found = compare([(0, *sides)], ChangeOptions(), is_paired=True, are_classes=False)
+    found = compare([(0, sides[0], sides[1])], ChangeOptions(), is_paired=True, are_classes=False)
     (plot,) = plots(found, {"variable": "price"}.__getitem__)
 
     check_readable(plot)
