@@ -107,7 +107,7 @@ def test_the_axis_names_the_loss_and_its_unit(loss: Measure, words: str) -> None
 @pytest.mark.parametrize(
     ("score", "words"),
     [
-        (Loss.AUC, "area under the ROC curve after shuffling (share of pairs in order)"),
+        (Loss.AUC, "area under the ROC curve after shuffling (share of pairs)"),
         (Loss.ACCURACY, "accuracy after shuffling (share of rows)"),
         (Loss.BALANCED_ACCURACY, "balanced accuracy after shuffling (share of rows)"),
         (Loss.F1, "F1 score after shuffling (no unit)"),

@@ -54,7 +54,7 @@ def _rows(answer: ExplainResponse) -> Iterator[KeyFigure]:
     if counts:
         fewest, most = min(counts), max(counts)
         fewer = f"{fewest:,} in some parts; " if fewest < most else ""
-        comparison = f"{fewer}figures look too good if the model was trained on them"
+        comparison = f"{fewer}figures too good if trained on these"
         yield KeyFigure("Rows", f"{most:,}", "", comparison)
 
 

@@ -98,7 +98,7 @@ def _interactions(explanation: Explanation, sentences: Sequence[str]) -> Iterato
     result = explanation.interactions
     for pattern, statistics in (
         (
-            r"^(.*) moves predictions most, .*: its effects have a standard deviation of (\S+)",
+            r"^(.*) moves predictions most, .*: by a standard deviation of (\S+)",
             result.importance,
         ),
         (

@@ -72,7 +72,7 @@ _TEMPLATES = tuple(Template(pattern, holds) for pattern, holds in (
     (rf"Shuffling no feature makes the .+ worse{_ROWS}", loss_claims.no_harm),
     ((rf"Shuffling no feature makes the .+?{_FOR} worse by more than two standard errors: by {_A}"
       rf"{_TIMES} at most{_ROWS}"), loss_claims.no_harm),
-    ((rf"(?P<names>.+) (?P<kind>moves predictions most), right or wrong: its effects have a "
+    ((rf"(?P<names>.+) (?P<kind>moves predictions most), right or wrong: by a "
       rf"standard deviation of {_A}"
       rf"(?P<b>)?{_UNIT}{_FOR}\."), effect_claims.statistics),
     ((rf"(?P<names>.+) (?P<kind>move predictions most), right or wrong, and cannot be told "

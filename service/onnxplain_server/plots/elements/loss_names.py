@@ -34,9 +34,9 @@ _UNITS = {
     Loss.ACCURACY: "share of rows",
     Loss.BALANCED_ACCURACY: "share of rows",
     Loss.F1: "no unit",
-    Loss.AUC: "share of pairs in order",
+    Loss.AUC: "share of pairs",
     Loss.NDCG: "share of the best order's gain",
-    Loss.PAIRWISE_ACCURACY: "share of pairs in order",
+    Loss.PAIRWISE_ACCURACY: "share of pairs",
 }
 
 _LABEL_SCORES = frozenset({Loss.ACCURACY, Loss.BALANCED_ACCURACY})

@@ -48,7 +48,7 @@ def of_interactions(
         result.importance,
         outputs,
         _Claim(
-            "moves predictions most, right or wrong: its effects have",
+            "moves predictions most, right or wrong: by",
             "move predictions most, right or wrong",
             Conclusion.RANK,
         ),
