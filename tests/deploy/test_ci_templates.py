@@ -58,7 +58,7 @@ def of_gitlab() -> tuple[str, dict[str, str]]:
 @pytest.mark.parametrize("template", [of_github, of_gitlab])
 @pytest.mark.parametrize(
     ("model", "bound", "exit_code"),
-    [("model", 0.1, 0), ("other", 0.1, 1), ("other", None, 3)],
+    [("model", 0.1, 0), ("other", 0.1, 4), ("other", None, 3)],
     ids=["holds", "fails", "undecided"],
 )
 def test_each_outcome_ends_a_job(

@@ -173,18 +173,6 @@ def test_calls_whose_message_does_not_come_keep_nobody_waiting(server) -> None:
     assert told.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-def test_a_flood_of_pings_ends_the_connection(server, connect) -> None:
-    connection = connect(server.grpc_port)
-    connection.sendall(PREFACE + frame(SETTINGS, 0, 0, b""))
-    with suppress(ConnectionError):
-        for _ in range(100):
-            connection.sendall(frame(PING, 0, 0, bytes(8)))
-
-    found = [payload for kind, payload in frames(connection) if kind == GOAWAY]
-
-    assert [struct.unpack(">I", payload[4:8])[0] for payload in found] == [ENHANCE_YOUR_CALM]
-
-
 def test_the_streams_of_a_connection_are_limited(server, connect) -> None:
     """To all that the server takes at a time, and 200."""
     connection = connect(server.grpc_port)

@@ -39,6 +39,7 @@ _MODULES = (
     "onnxplain_server.explain.planning.overview_curves",
     "onnxplain_server.explain.planning.plan",
     "onnxplain_server.explain.streaming.pass_classes",
+    "onnxplain_server.plots.changes",
     "onnxplain_server.trees.streaming.encoding",
 )
 """Modules that are imported where they are used, and that not every warm-up request reaches."""
