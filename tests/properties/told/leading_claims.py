@@ -109,7 +109,7 @@ def _goes(way: str, curve: Any, outputs: list[str]) -> bool:
     found = re.fullmatch(r"(up and down, )?highest at (.+), lowest at (.+)", way)
     numbers = np.array(curve.grid[0].numbers)
     has_both = numbers.size > 0 and np.count_nonzero(told & np.isfinite(numbers)) > 2
-    if is_directed or not found or has_both is not bool(found[1]):
+    if is_directed or not found or bool(has_both) != bool(found[1]):
         return False
     ends = ((found[2], own[told].max()), (found[3], own[told].min()))
     return all(
