@@ -19,7 +19,7 @@ from pathlib import Path
 import onnxplain
 from onnxplain_server.report import page
 
-from examples.reports import ROOT, screenshot
+from examples.reports import NARROWEST, ROOT, framed, screenshot
 
 HERE = Path(__file__).parent
 PAGE = ROOT / "docs" / "gallery.md"
@@ -114,8 +114,9 @@ def _picture(content: str, target: Path, width: int, height: int) -> None:
     """Write the beginning of a page as PNG."""
     with tempfile.TemporaryDirectory() as folder:
         shown = Path(folder) / "shown.html"
-        shown.write_text(f"<meta charset=utf-8>{content}", encoding="utf-8")
-        screenshot(shown, target, width, height)
+        document = content if width >= NARROWEST else framed(content, width, height)
+        shown.write_text(f"<meta charset=utf-8>{document}", encoding="utf-8")
+        screenshot(shown, target, max(width, NARROWEST), height)
 
 
 if __name__ == "__main__":

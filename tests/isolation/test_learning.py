@@ -8,6 +8,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainResponse, MethodOptions
 from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions
 from onnxplain.v1.firm_pb2 import FirmOptions
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
+from onnxplain_server.adapters.workers.worker_client import WorkerClient
 from onnxplain_server.core.errors import ExplainError, Reason
 
 GOOD = model([node("Neg", "X")]).SerializeToString()
@@ -51,6 +52,26 @@ def test_a_request_that_needs_scikit_learn_goes_to_a_worker_that_has_it(own, ref
     assert len(answer.explanations) == 2
     for one, other in zip(answer.explanations, expected.explanations, strict=True):
         assert own.same(one, other)
+
+
+def test_only_the_first_of_such_requests_is_asked_twice(
+    own, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    ask = WorkerClient.ask
+    runner = own()
+
+    def counted(client, *given):
+        asked.append("other" if client is runner._client else "learning")
+        return ask(client, *given)
+
+    monkeypatch.setattr(WorkerClient, "ask", counted)
+    for seed in (1, 2):
+        request = own.request(GOOD, ROWS, SHRUNKEN, engine="BLACK_BOX", seed=seed)
+        runner.explain(request, {}, own.call(model_key="good"))
+    runner.explain(own.request(GOOD, ROWS, CURVES), {}, own.call(model_key="good"))
+
+    assert asked == ["other", "learning", "learning", "other"]
 
 
 @pytest.mark.slow

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import socket
 import threading
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+
+from cachetools import LRUCache
 
 from onnxplain_server.adapters.workers.ipc import arena_reply, arena_request
 from onnxplain_server.adapters.workers.ipc.channel import FrameKind, UnableError
@@ -21,9 +23,12 @@ from onnxplain_server.core.interfaces import Blob, Blobs, RunnerHost, on_cluster
 from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
 from onnxplain_server.core.request import BLOCKS_FORM, CLUSTER_FORM, Reply, ReplyFormat
 from onnxplain_server.core.sources import BlockSources, FileRanges, SourceBlocks, TaskCluster
+from onnxplain_server.wire.protobuf_split import method_names
 
 LOG = logging.getLogger(__name__)
 
+_KNOWN_COUNT = 10_000
+"""Models with methods that are known to need scikit-learn."""
 _TO_PREDICT = Blob(CLUSTER_FORM, SourceBlocks(b"", (), ()).pack())
 
 
@@ -46,7 +51,8 @@ class WorkerTimeouts:
 class Isolated:
     """`Runner` on a pool of sandboxed workers.
 
-    A second pool, whose workers have scikit-learn, is started when a request first needs it.
+    A second pool, whose workers have scikit-learn, is started when a request first needs it. Which
+    request does, a worker finds out; others of the model by the same methods go there at once.
 
     Parameters
     ----------
@@ -90,6 +96,7 @@ class Isolated:
         self._pool = WorkerPool(settings, spare_count, warm_bytes - self._learning_bytes)
         self._client = self._client_of(self._pool)
         self._learning: tuple[WorkerPool, WorkerClient] | None = None
+        self._learned: LRUCache[tuple[str, ...], bool] = LRUCache(_KNOWN_COUNT)
         self._lock = threading.Lock()
         self._pool.wait_ready()
         if self._pool.missing:
@@ -200,11 +207,28 @@ class Isolated:
         self._quarantine.check(host.model_key)
         with self._reading(blobs, host) as read_range:
             request = WorkerRequest(kind, pack, unpack, session, read_range, reply_format)
-            try:
-                reply = self._client.ask(request, host.model_key, host)
-            except UnableError:
-                reply = self._learning_client().ask(request, host.model_key, host)
+            reply = self._ask_either(request, host, (host.model_key, *method_names(message)))
         self._quarantine.release(host.model_key)
+        return reply
+
+    def _ask_either(
+        self, request: WorkerRequest[Reply], host: RunnerHost, key: tuple[str, ...]
+    ) -> Reply:
+        """Ask a worker, and one with scikit-learn where it lacks that, or lacked it before.
+
+        Parameters
+        ----------
+        key : tuple of str
+            Of the model, and the methods that it is explained by.
+        """
+        with self._lock:
+            is_known = key in self._learned
+        if not is_known:
+            with suppress(UnableError):
+                return self._client.ask(request, host.model_key, host)
+        reply = self._learning_client().ask(request, host.model_key, host)
+        with self._lock:
+            self._learned[key] = True
         return reply
 
     def _session(
