@@ -91,6 +91,8 @@ COMPILED := build/.compiled
 # A test that fails runs again, alone, twice.
 PYTEST_ONE_BY_ONE := $(BIN)/python -m tools.testing.again
 PYTEST := $(PYTEST_ONE_BY_ONE) --numprocesses auto --maxprocesses 4 --dist worksteal
+# Of the default tier, whose tests wait for others a quarter of their time.
+PROCESSES = $(shell $(PYTHON) -c 'import os; print(min(4, 1 + (os.cpu_count() or 1)))')
 # Tests that ask foreign software: parts of CI, which .ci/parts.toml names.
 STORE_TESTS := tests/system/sources tests/adapters/sources
 MODEL_SERVER_TESTS := tests/system/remote tests/system/test_explainer_clients.py
@@ -110,7 +112,7 @@ SIDE_BY_SIDE := $(addprefix tests/,adapters/cluster adapters/runner cli client c
 test: $(COMPILED) ## Run the tests that every change needs; ARGS are passed to pytest
 	@$(PYTHON) tools/programs.py install $(PROGRAMS)
 	@$(BIN)/python -m tools.testing.flaky begin
-	$(PYTEST) $(ARGS)
+	$(PYTEST) --numprocesses $(PROCESSES) $(ARGS)
 
 .PHONY: test-changed
 test-changed: $(ENV) ## Run the tests that what changed since BASE (main) can reach, the nearest first
