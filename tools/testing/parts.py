@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import hashlib
-import io
 import json
 import math
 import subprocess
@@ -182,15 +181,20 @@ def _run_command(root: Path, part: Part) -> int:
     path = _output_path(root, part.name)
     path.parent.mkdir(parents=True, exist_ok=True)
     with (
-        path.open("wb") as kept,
+        path.open("w", encoding="utf-8") as kept,
         subprocess.Popen(  # noqa: S603 - ours
-            part.command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            part.command,
+            cwd=root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
         ) as process,
     ):
-        assert isinstance(process.stdout, io.BufferedReader)  # noqa: S101 - for mypy
-        while chunk := process.stdout.read1():
-            kept.write(chunk)
-            sys.stdout.write(chunk.decode(errors="replace"))
+        # A line at a time: lanes write side by side.
+        for line in process.stdout or ():
+            kept.write(line)
+            sys.stdout.write(line)
             sys.stdout.flush()
     return process.returncode
 
@@ -201,7 +205,7 @@ def _output_path(root: Path, name: str) -> Path:
 
 def _last_output(root: Path, name: str) -> str:
     """Return the end of what a part wrote, from the start of a line."""
-    text = _output_path(root, name).read_text(encoding="utf-8", errors="replace")
+    text = _output_path(root, name).read_text(encoding="utf-8")
     return text[-_LAST_OUTPUT:].partition("\n")[2] if len(text) > _LAST_OUTPUT else text
 
 

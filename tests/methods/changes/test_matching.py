@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from onnxplain_server.methods.changes.comparison import ChangeOptions, compare
@@ -103,6 +105,9 @@ def test_surfaces_without_a_common_point_are_not_compared() -> None:
     own, other = (curve(g, features=("a", "b")) for g in (grid, (grid[0], grid[1] + 1)))
 
     assert at_common_points(own, other) is None
+    for of_one in (replace(own, features=("b", "a"), grid=grid[:1]), replace(own, grid=())):
+        assert at_common_points(of_one, own) is None
+        assert at_common_points(of_one, replace(own, grid=grid[:1])) is None
 
 
 def test_outputs_are_paired_by_name_and_the_only_ones_of_both_unless_classes() -> None:

@@ -136,6 +136,8 @@ def at_common_points(
     of the last point. Surfaces, with their features in either order, are compared where both have a
     point. None where there is none.
     """
+    if not len(reference.grid) == len(answer.grid) == len(answer.features):
+        return None
     if reference.features != answer.features:
         order = [answer.features.index(name) for name in reference.features]
         grid = tuple(answer.grid[j] for j in order)
