@@ -67,9 +67,9 @@ OTHERWISE: Mapping[str, Any] = {
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Method to compare, for models; repeatable: those with statistics in replicates, "
-            "as interactions, partial_dependence, average_loss, firm, attributions and "
-            "accumulated_local_effects.  [default: interactions, with a target also average_loss]",
+            help="Method to compare, for models; repeatable: interactions, partial_dependence, "
+            "accumulated_local_effects, average_loss, firm, attributions.  [default: interactions, "
+            "with a target also average_loss]",
         ),
     ],
     "budget_seconds": Annotated[
