@@ -19,6 +19,8 @@ import pytest
 from authority import Authority
 from onnxplain_server.core.errors import ExplainError, Reason
 
+from tools.waiting import until
+
 MODELS = Path(__file__).parents[2] / "models"
 MODEL = MODELS / "sklearn_gradient_boosting.onnx"
 FEATURES = list(json.loads(MODEL.with_suffix(".json").read_text())["columns"])
@@ -92,12 +94,11 @@ def test_a_worker_that_is_killed_changes_no_bit(
     with workers_of(cluster, 2) as workers:
         for after in (1, 4):
             cluster.start_worker()
-            victim = cluster.workers[-1]
-            workers.client.wait_for_workers(3 if after == 1 else 2)
-            killing = Interrupted(workers, after, partial(cluster.kill, victim))
+            until(lambda: workers.worker_count() == 3)
+            killing = Interrupted(workers, after, partial(cluster.kill, cluster.workers[-1]))
             assert explained(table, killing) == expected
-        while workers.counter.counts.lost_worker_count < 2:
-            workers.thread_count()
+            until(lambda: workers.worker_count() == 2)
+        assert workers.counter.counts.lost_worker_count == 2
     lost = [record for record in caplog.records if "lost 1 of" in record.getMessage()]
     assert len(lost) == 2
     assert all(cluster.address in record.getMessage() for record in lost)

@@ -28,6 +28,8 @@ from onnxplain_server.adapters.runner.on_workers.prediction_task import (
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model_limits import ModelLimits
 
+from tools.waiting import until
+
 pytestmark = pytest.mark.slow
 dask_client = pytest.importorskip(
     "onnxplain_server.adapters.cluster.dask_client", reason="needs the extra dask"
@@ -77,10 +79,10 @@ def test_a_worker_that_is_killed_changes_no_bit(cluster, predicted, predicted_he
     with workers_of(cluster, 2) as workers:
         for after in (1, 9):
             cluster.start_worker()
-            victim = cluster.workers[-1]
-            workers.client.wait_for_workers(3 if after == 1 else 2)
-            killing = Interrupted(workers, after, partial(cluster.kill, victim))
+            until(lambda: workers.worker_count() == 3)
+            killing = Interrupted(workers, after, partial(cluster.kill, cluster.workers[-1]))
             assert predicted(killing) == predicted_here
+            until(lambda: workers.worker_count() == 2)
 
 
 def test_all_workers_may_be_replaced(cluster, predicted, predicted_here) -> None:
