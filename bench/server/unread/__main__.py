@@ -1,6 +1,8 @@
 """Readers that never read, and senders that drip: writes the table of docs/threat-model.md.
 
-    python -m bench.server.unread [SECONDS]
+    python -m bench.server.unread [SECONDS] [CASE ...]
+
+With cases, such as "REST events, 64, 60" (surface, callers, MB), these alone are printed.
 
 On each surface, 8, 64 and 256 callers with replies or bodies of about 1 and 60 MB, without a
 deadline, and 64 with one of 10 s. Told are memory of the serving process and its files beyond its
@@ -66,15 +68,19 @@ class Watched:
         return memory, files
 
 
-def main(seconds: float = 180.0) -> None:
-    """Print a line for each case, and write the page."""
+def main(told_seconds: str = "180", *chosen: str) -> None:
+    """Print a line for each case, and write the page if these are all."""
+    seconds = float(told_seconds)
     print(_HEAD)
     lines = []
     loads = [os.getloadavg()[0]]
-    for line in _lines(seconds):
+    for line in _lines(seconds, chosen):
         print(line, flush=True)
         lines.append(line)
         loads.append(os.getloadavg()[0])
+    if chosen:
+        print(f"Load: {min(loads):.0f} to {max(loads):.0f}.")
+        return
     measured = (
         f"Each case was watched for {seconds:.0f} s, on {os.cpu_count()} cores whose load was "
         f"{min(loads):.0f} to {max(loads):.0f}, with that of the measurement."
@@ -85,15 +91,18 @@ def main(seconds: float = 180.0) -> None:
     PAGE.write_text(f"{before}{BEGIN}{table}\n{END}{after}", encoding="utf-8")
 
 
-def _lines(seconds: float) -> Iterator[str]:
+def _lines(seconds: float, chosen: Sequence[str]) -> Iterator[str]:
     without = [(count, size, None) for count in CALLER_COUNTS for size in MEGABYTES]
     for surface in SURFACES:
         for count, size, deadline in (
             *without,
             (DEADLINE_CALLERS, MEGABYTES[-1], DEADLINE_SECONDS),
         ):
-            told = _measure(surface, count, size * _MB_BYTES, deadline, seconds)
             limit = "" if deadline is None else f"{deadline:.0f} s"
+            case = ", ".join(filter(None, (surface, str(count), str(size), limit)))
+            if chosen and case not in chosen:
+                continue
+            told = _measure(surface, count, size * _MB_BYTES, deadline, seconds)
             yield f"| {surface} | {count} | {size} | {limit} | {told} |"
 
 
@@ -180,4 +189,4 @@ def files_mib(server: Server) -> float:
 
 
 if __name__ == "__main__":
-    main(*map(float, sys.argv[1:]))
+    main(*sys.argv[1:])

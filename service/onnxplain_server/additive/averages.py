@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from onnxplain_server.additive.model import AdditiveModel, TermLink
+from onnxplain_server.additive.moved import Cross, Moved
 from onnxplain_server.additive.smooth_sums import Numbers, logistic_sums
-from onnxplain_server.core.arrays import Array, Cube, Matrix
+from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix
 
 _BLOCK_NUMBERS = 1 << 20
 """Linked sums that are computed at once, which bounds memory."""
@@ -16,7 +17,7 @@ _BLOCK_NUMBERS = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MovedAverages:
-    """Averages of the outputs of rows i at points p, whose sums are rests_i + points_p.
+    """Averages of the outputs of rows i at points p.
 
     Attributes
     ----------
@@ -31,39 +32,35 @@ class MovedAverages:
 
 
 def average(
-    model: AdditiveModel,
-    rests: Matrix,
-    points: Matrix,
-    row_shares: Matrix,
-    point_shares: Matrix | None = None,
+    model: AdditiveModel, moved: Moved, row_shares: Matrix, point_shares: Matrix | None = None
 ) -> MovedAverages:
     """Average outputs.
 
     Parameters
     ----------
     model : AdditiveModel
-    rests : (n_rows, n_sums)
-        What the rows' other terms add up to, with the offset.
-    points : (n_points, n_sums)
-        Terms of the features that are moved.
+    moved : Moved
     row_shares : (n_sets, n_rows)
     point_shares : (n_sets, n_points), or None
         Without them, there are no averages over points.
 
     Notes
     -----
-    Time grows with rows and points where the outputs are sums, exponentials or logistic functions
-    of them, and with rows times points otherwise.
+    Time grows with rows and points where the outputs are sums, or without crosses exponentials or
+    logistic functions of them, and with rows times distinct points otherwise.
     """
+    rests, points, crosses = moved
     match model.link:
         case TermLink.IDENTITY:
             over_rows, over_points = _of_sums(rests, points, row_shares, point_shares)
-        case TermLink.EXPONENTIAL:
+            for cross in crosses:
+                _add_means(cross, over_rows, over_points, row_shares, point_shares)
+        case TermLink.EXPONENTIAL if not crosses:
             over_rows, over_points = _of_products(rests, points, row_shares, point_shares)
-        case TermLink.LOGISTIC if np.isfinite(points).all():
+        case TermLink.LOGISTIC if not crosses and np.isfinite(points).all():
             over_rows, over_points = _of_logistics(rests, points, row_shares, point_shares)
-        case TermLink.LOGISTIC | TermLink.SOFTMAX | TermLink.LOGISTIC_SHARES:
-            over_rows, over_points = _of_pairs(model, rests, points, row_shares, point_shares)
+        case _:
+            over_rows, over_points = _of_distinct(model, moved, row_shares, point_shares)
     combined = None if over_points is None else model.combine(over_points)
     return MovedAverages(model.combine(over_rows), combined)
 
@@ -103,20 +100,49 @@ def _of_logistics(
     return over_rows, np.stack(over_points, axis=-1) if over_points else None
 
 
-def _of_pairs(
-    model: AdditiveModel,
-    rests: Matrix,
-    points: Matrix,
+def _add_means(
+    cross: Cross,
+    over_rows: Cube,
+    over_points: Cube | None,
     row_shares: Matrix,
     point_shares: Matrix | None,
+) -> None:
+    """Add the averages of a pair's terms."""
+    row_kinds, point_kinds, table = cross
+    means = np.tensordot(_by_kind(row_shares, row_kinds, len(table)), table, (1, 0))
+    over_rows += means[:, point_kinds]
+    if over_points is not None and point_shares is not None:
+        own = _by_kind(point_shares, point_kinds, table.shape[1])
+        over_points += np.tensordot(own, table, (1, 1))[:, row_kinds]
+
+
+def _by_kind(shares: Matrix, kinds: Indices, count: int) -> Matrix:
+    return np.stack([np.bincount(kinds, own, count) for own in shares])
+
+
+def _of_distinct(
+    model: AdditiveModel, moved: Moved, row_shares: Matrix, point_shares: Matrix | None
+) -> tuple[Cube, Cube | None]:
+    """Average any link function at the distinct points: values of one bin are one point."""
+    kinds = [cross.point_kinds.astype(np.float64)[:, np.newaxis] for cross in moved.crosses]
+    points = np.concatenate([moved.points, *kinds], axis=1)
+    _, first, inverse = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    inverse = inverse.reshape(-1)
+    shares = None if point_shares is None else _by_kind(point_shares, inverse, len(first))
+    over_rows, over_points = _of_pairs(model, moved.at(first), row_shares, shares)
+    return over_rows[:, inverse], over_points
+
+
+def _of_pairs(
+    model: AdditiveModel, moved: Moved, row_shares: Matrix, point_shares: Matrix | None
 ) -> tuple[Cube, Cube | None]:
     """Average any link function over all pairs of rows and points, in blocks of points."""
-    step = max(1, _BLOCK_NUMBERS // max(rests.size, 1))
+    step = max(1, _BLOCK_NUMBERS // max(moved.rests.size, 1))
     over_rows: list[Array] = []
-    over_points = np.zeros((len(row_shares), *rests.shape))
-    for start in range(0, len(points), step):
+    over_points = np.zeros((len(row_shares), *moved.rests.shape))
+    for start in range(0, len(moved.points), step):
         block = slice(start, start + step)
-        linked = model.linked(rests[:, np.newaxis] + points[block])  # (n_rows, block, n_sums)
+        linked = model.linked(moved.at(block).pairwise())  # (n_rows, block, n_sums)
         over_rows.append(np.tensordot(row_shares, linked, (1, 0)))
         if point_shares is not None:
             over_points += np.tensordot(point_shares[:, block], linked, (1, 1))

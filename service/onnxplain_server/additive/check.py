@@ -7,14 +7,18 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxplain_server.additive.model import AdditiveModel
+from onnxplain_server.additive.pair_terms import MOST_CELLS, PairTables
 from onnxplain_server.additive.terms import BLOCK_NUMBERS
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model
 from onnxplain_server.core.rows import Features, feeds
-from onnxplain_server.effects.background import Background
+from onnxplain_server.effects.background import Background, distinct
 from onnxplain_server.trees.reading.check import first_difference
 from onnxplain_server.trees.reading.refusal import Refusal
+
+_CHECKED_AT_ONCE = 1 << 14
+"""Values of a feature whose kinds are counted at once."""
 
 
 def refuse_not_finite(additive: AdditiveModel, features: Features) -> Refusal | None:
@@ -28,8 +32,26 @@ def refuse_not_finite(additive: AdditiveModel, features: Features) -> Refusal | 
         values = additive.front(feeds(features, [own[start : start + step] for own in columns]))
         wrong = np.flatnonzero(~np.isfinite(values).all(axis=0))
         if len(wrong):
-            name = features.names[additive.features[wrong[0]]]
-            return Refusal(f"its term of {name!r} is not finite in some rows")
+            name = _term_name(additive, features, wrong[0])
+            return Refusal(f"its term of {name} is not finite in some rows")
+    return None
+
+
+def _term_name(additive: AdditiveModel, features: Features, value: int) -> str:
+    """Name the features of a value."""
+    places = additive.features[value], additive.partners[value]
+    return " and ".join(repr(features.names[j]) for j in places if j >= 0)
+
+
+def refuse_many_cells(tables: PairTables, features: Features) -> Refusal | None:
+    """Refuse terms of two features that take too many combinations of values."""
+    columns = features.cast_columns() if tables.features else ()
+    for j in sorted(tables.features):
+        values = distinct(columns[j])[0]
+        for start in range(0, len(values), _CHECKED_AT_ONCE):
+            tables.kinds(j, values[start : start + _CHECKED_AT_ONCE])
+            if tables.cell_count > MOST_CELLS:
+                return Refusal("its terms of two features take too many combinations of values")
     return None
 
 

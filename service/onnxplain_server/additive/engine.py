@@ -8,8 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from onnxplain_server.additive.attributing import attribute
 from onnxplain_server.additive.averages import average
 from onnxplain_server.additive.model import MIXING, AdditiveModel, TermLink
+from onnxplain_server.additive.pair_terms import PairTables
 from onnxplain_server.additive.summed_rows import SummedRows
 from onnxplain_server.additive.terms import size_of
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
@@ -20,7 +22,7 @@ from onnxplain_server.effects.background import Background, combine, sum_by_code
 from onnxplain_server.effects.engine import Joint, Single, pure_effect
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.rounding import AVERAGING
-from onnxplain_server.effects.row_predictions import check_finite, not_finite, not_finite_at
+from onnxplain_server.effects.row_predictions import check_finite, not_finite_at
 
 _BATCH_BYTES = 16 << 20
 """Size of an effect under several weights."""
@@ -35,8 +37,8 @@ class AdditiveSetup(NamedTuple):
 
     Attributes
     ----------
-    model : AdditiveModel
-        Of the outputs explained.
+    tables : PairTables
+        Of the model of the outputs explained.
     output_names : tuple of str
     categories : frozenset of int
         Features whose numbers are categories.
@@ -45,7 +47,7 @@ class AdditiveSetup(NamedTuple):
         Most rows for joint effects, where their time grows with the square of the rows.
     """
 
-    model: AdditiveModel
+    tables: PairTables
     output_names: tuple[str, ...]
     categories: frozenset[int]
     ledger: Ledger
@@ -54,16 +56,18 @@ class AdditiveSetup(NamedTuple):
 
 def is_quadratic(model: AdditiveModel) -> bool:
     """Return whether the time of effects at the rows grows with the square of the rows."""
-    return model.link in MIXING
+    is_sum = model.link is TermLink.IDENTITY
+    return model.link in MIXING or (not is_sum and bool(model.values_by_pair))
 
 
 class Additive:
     """Implements `Effects` for outputs that are affine in a link function of sums of terms.
 
     With t_j(x_j) the term of feature j and m_i the sum of row i, moving features S of row i to v
-    gives the sum m_i + Σ of (t_j(v_j) - t_j(x_ij)) over j in S. So no row is predicted: effects are
-    averages of the link function over numbers that are known. Where the outputs are the sums,
-    effects of several features are exactly those of each, added up.
+    gives the sum m_i + Σ of (t_j(v_j) - t_j(x_ij)) over j in S, and likewise with terms of pairs,
+    which are tabulated. So no row is predicted: effects are averages of the link function over
+    numbers that are known. Where the outputs are the sums, effects of several features without a
+    term of both are exactly those of each, added up.
 
     Parameters
     ----------
@@ -77,9 +81,9 @@ class Additive:
 
     def __init__(self, setup: AdditiveSetup, background: Background) -> None:
         self._setup = setup
-        self._model = setup.model
+        self._model = setup.tables.model
         self._background = background
-        self._rows = SummedRows(setup.model, background)
+        self._rows = SummedRows(setup.tables, background)
         self._effects: dict[tuple[int, ...], Array] = {}
         self._weights: Matrix | None = None
 
@@ -98,7 +102,7 @@ class Additive:
     @property
     def unused(self) -> frozenset[int]:
         """Features without a term; see `UnusedFeatures`."""
-        return frozenset(range(len(self._background.columns))) - self._rows.terms.keys()
+        return frozenset(range(len(self._background.columns))) - self._rows.used
 
     def restrict(self, background: Background) -> Additive:
         return Additive(self._setup, background)
@@ -123,7 +127,8 @@ class Additive:
         self._setup.ledger.release(rows)
 
     def rounding_error(self) -> Vector:
-        sizes = size_of(self._rows.terms, self._model.sums.offset)
+        tables = {pair: self._rows.table(pair) for pair in self._rows.pairs}
+        sizes = size_of(self._rows.terms, tables, self._model.sums.offset)
         if self._model.link is TermLink.IDENTITY:
             return AVERAGING * sizes
         largest = 1.0
@@ -168,14 +173,13 @@ class Additive:
 
     def _single(self, feature: int, shares: Matrix) -> tuple[Cube, Cube]:
         r"""Return F_j and F_\j at the rows: (n_sets, n, n_outputs) each."""
-        if feature not in self._rows.terms:
+        if feature not in self._rows.used:
             mean = np.tensordot(shares, self._rows.outputs, (1, 0))[:, np.newaxis]
             shape = (len(shares), *self._rows.outputs.shape)
             return np.broadcast_to(mean, shape), np.broadcast_to(self._rows.outputs, shape)
         codes = self._background.codes[feature]
-        rests = self._rows.sums - self._rows.at_rows([feature])
-        level_shares = sum_by_code(shares, codes)
-        means = average(self._model, rests, self._rows.terms[feature], shares, level_shares)
+        levels = self._rows.to_levels(feature)
+        means = average(self._model, levels, shares, sum_by_code(shares, codes))
         assert means.over_points is not None  # noqa: S101 - shares of points were given
         return means.over_rows[:, codes], means.over_points
 
@@ -187,13 +191,20 @@ class Additive:
         for group in groups:
             whole = self._joint(group, shares, weights)
             self._setup.ledger.spend(len(shares) * len(self._background), 0)
-            if self._model.link is TermLink.IDENTITY or not self._rows.terms.keys() >= set(group):
+            if self._is_sum_of_parts(group):
                 yield Joint(group, whole, np.zeros_like(whole))
                 continue
             for size in range(1, len(group)):
                 for part in combinations(group, size):
                     self._joint(part, shares, weights)
             yield Joint(group, whole, pure_effect(group, self._effects))
+
+    def _is_sum_of_parts(self, group: tuple[int, ...]) -> bool:
+        """Return whether features do nothing together beyond what fewer of them do."""
+        if not self._rows.used >= set(group):
+            return True
+        is_paired = len(group) == 2 and tuple(sorted(group)) in self._rows.pairs
+        return self._model.link is TermLink.IDENTITY and not is_paired
 
     def _forget(self, weights: Matrix | None) -> None:
         """Forget the effects under other weights."""
@@ -203,11 +214,10 @@ class Additive:
     def _joint(self, group: tuple[int, ...], shares: Matrix, weights: Matrix | None) -> Array:
         """Return the effect of a group at the rows: (n, n_outputs), or with sets of weights."""
         if group not in self._effects:
-            used = [j for j in group if j in self._rows.terms]
+            used = [j for j in group if j in self._rows.used]
             first, inverse = combine([self._background.codes[j] for j in used or group[:1]])
-            moved = self._rows.at_rows(used)
-            rests = self._rows.sums - moved
-            own = average(self._model, rests, moved[first], shares).over_rows[:, inverse]
+            means = average(self._model, self._rows.to_rows(used).at(first), shares)
+            own = means.over_rows[:, inverse]
             self._effects[group] = own[0] if weights is None else own
         return self._effects[group]
 
@@ -216,17 +226,15 @@ class Additive:
 
     def curves(self, requests: Sequence[tuple[Sequence[int], Sequence[Array]]]) -> Iterator[Matrix]:
         shares = self._rows.shares(None)
-        for (features, points), moved in zip(requests, self._rows.at_points(requests), strict=True):
-            rests = self._rows.sums - self._rows.at_rows(features)
-            curve = average(self._model, rests, moved, shares).over_rows[0]
+        for (features, points), moved in zip(requests, self._rows.to_points(requests), strict=True):
+            curve = average(self._model, moved, shares).over_rows[0]
             self._setup.ledger.spend(len(curve) * len(self._background), 0)
             yield self._check_points(curve, features, points)
 
     def individual(self, features: Sequence[int], points: Sequence[Array]) -> Cube:
-        (moved,) = self._rows.at_points([(features, points)])
-        rests = self._rows.sums - self._rows.at_rows(features)
-        predicted: Cube = self._model.outputs(rests[:, np.newaxis] + moved)
-        self._setup.ledger.spend(len(moved) * len(self._background), 0)
+        (moved,) = self._rows.to_points([(features, points)])
+        predicted: Cube = self._model.outputs(moved.pairwise())
+        self._setup.ledger.spend(len(moved.points) * len(self._background), 0)
         self._check_points(predicted.max(axis=0) - predicted.min(axis=0), features, points)
         return predicted
 
@@ -237,12 +245,11 @@ class Additive:
         return check_finite(values, lambda wrong: not_finite_at(names, features, points, wrong[0]))
 
     def permuted(self, features: Sequence[int], permutations: Sequence[Indices]) -> list[Matrix]:
-        moved = self._rows.at_rows(features)
-        rests = self._rows.sums - moved
+        moved = self._rows.to_rows(features)
         predicted = []
         for order in permutations:
             self._setup.ledger.spend(len(order), 0)
-            predicted.append(self._model.outputs(rests + moved[order]))
+            predicted.append(self._model.outputs(moved.at(order).row_by_row()))
         return predicted
 
     def mixed(self, explained: Background, mixture: RowMixture) -> Matrix:
@@ -253,6 +260,7 @@ class Additive:
             chosen = np.flatnonzero(is_own[:, j])
             codes = self._background.codes[j][others[chosen]]
             sums[chosen] += term[own[chosen]] - self._rows.terms[j][codes]
+        sums += self._rows.mixed_pairs(explained, mixture)
         self._setup.ledger.spend(len(own), 0)
         predicted = self._model.outputs(sums)
         return check_finite(predicted, lambda rows: not_finite_mixed(explained, mixture, rows))
@@ -267,19 +275,10 @@ class Additive:
     def attribute(
         self, explained: Background, players: Sequence[tuple[int, ...]], game: Game
     ) -> Attributed:
-        """Implement `ExactAttributions`: each term is its feature's, and no part of pairs."""
-        theirs = self._rows.terms_of(explained)
-        shares = self._rows.shares(None)[0]
-        n, n_players, n_outputs = len(explained), len(players), len(self.output_names)
-        values = np.zeros((n, n_players, n_outputs))
-        for number, features in enumerate(players):
-            for j in theirs.keys() & set(features):
-                mean = sum_by_code(shares, self._background.codes[j]) @ self._rows.terms[j]
-                values[:, number] += theirs[j] - mean
-        check_finite(values.sum(axis=1), lambda rows: not_finite(explained, rows))
-        pair_count = n_players * (n_players - 1) // 2 if game.order > 1 else 0
-        self._setup.ledger.spend(n, 0)
-        return Attributed(values, np.zeros((n, pair_count, n_outputs)))
+        """Implement `ExactAttributions`, where the outputs are the sums."""
+        attributed = attribute(self._rows, explained, players, game)
+        self._setup.ledger.spend(len(explained), 0)
+        return attributed
 
     def cached(
         self,

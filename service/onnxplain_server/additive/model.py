@@ -1,4 +1,4 @@
-"""Additive model: outputs that are made of a link function of sums of one term for each feature."""
+"""Additive model: outputs made of a link function of sums of terms of one feature, or of two."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
@@ -82,6 +83,10 @@ class TermSums:
         )
 
 
+Pair: TypeAlias = tuple[int, int]
+"""Two features, ascending."""
+
+
 @dataclass(frozen=True, eq=False)
 class AdditiveModel:
     """Model whose outputs are affine in a link function of sums of terms.
@@ -90,19 +95,23 @@ class AdditiveModel:
     ----------
     front : callable (feeds) -> (n_rows, n_values)
         Computes the values by the model's runtime, row by row.
-    features : (n_values,)
-        Feature that each value is computed from.
+    features, partners : (n_values,)
+        Feature that each value is computed from, and the other one; -1 where there is no other.
     sums : TermSums
     link : TermLink
     combination : AffineMap or None
         Map from linked sums to outputs; None where these are the outputs.
+    prepared : callable (feeds) -> mapping of feature to list of (n_rows,) arrays
+        For each feature with a partner, all that values of both are computed from.
     """
 
     front: Callable[[Mapping[str, Array]], Matrix]
     features: Indices
+    partners: Indices
     sums: TermSums
     link: TermLink
     combination: AffineMap | None
+    prepared: Callable[[Mapping[str, Array]], Mapping[int, list[Array]]]
 
     def after(self, outer: AffineMap) -> AdditiveModel:
         """Return affine functions of the outputs."""
@@ -136,13 +145,21 @@ class AdditiveModel:
 
         Features are absent that have none, or only such as no sum has a coefficient for.
         """
-        used = np.flatnonzero(self.sums.matrix.any(axis=0))
+        used = np.flatnonzero(self.sums.matrix.any(axis=0) & (self.partners < 0))
         if not len(used):
             return {}
         order = used[np.argsort(self.features[used], kind="stable")]
         features, starts = np.unique(self.features[order], return_index=True)
         parts = np.split(order, starts[1:])
         return dict(zip(features.tolist(), parts, strict=True))
+
+    @cached_property
+    def values_by_pair(self) -> Mapping[Pair, Indices]:
+        """Positions of the values that each pair of features has, where a sum has a coefficient."""
+        places: dict[Pair, list[int]] = {}
+        for k in np.flatnonzero(self.sums.matrix.any(axis=0) & (self.partners >= 0)).tolist():
+            places.setdefault((int(self.features[k]), int(self.partners[k])), []).append(k)
+        return {pair: np.array(own) for pair, own in places.items()}
 
     def linked(self, sums: Array) -> Array:
         """Compute the link function: (..., n_sums) to the same."""
@@ -235,7 +252,10 @@ def shares_of(values: Array) -> Array:
 
 def described(model: AdditiveModel) -> str:
     """Say what the outputs are, for the receipt."""
+    count = len(model.values_by_pair)
     sums = "sums of one term for each feature"
+    if count:
+        sums += f" and {count} of two features" if count > 1 else " and one of two features"
     if model.link is TermLink.IDENTITY:
         return sums
     return f"made of the {model.link.value} of {sums}"

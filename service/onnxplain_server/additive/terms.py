@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from onnxplain_server.additive.model import AdditiveModel
-from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.additive.model import AdditiveModel, Pair
+from onnxplain_server.core.arrays import Array, Cube, Matrix, Vector
 from onnxplain_server.core.rows import Features, feeds
 
 BLOCK_NUMBERS = 1 << 22
@@ -15,7 +15,7 @@ BLOCK_NUMBERS = 1 << 22
 
 
 class FeatureTerms:
-    """Terms of an additive model.
+    """Terms of single features of an additive model.
 
     Parameters
     ----------
@@ -64,9 +64,11 @@ class FeatureTerms:
         return terms
 
 
-def size_of(terms: Mapping[int, Matrix], offset: Vector) -> Vector:
+def size_of(terms: Mapping[int, Matrix], tables: Mapping[Pair, Cube], offset: Vector) -> Vector:
     """Bound the absolute sum of any terms: (n_sums,)."""
     total = np.abs(offset)
     for term in terms.values():
         total += np.abs(term).max(axis=0)
+    for table in tables.values():
+        total += np.abs(table).max(axis=(0, 1))
     return total

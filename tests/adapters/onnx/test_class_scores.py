@@ -16,6 +16,7 @@ ML = "ai.onnx.ml"
 WEIGHTS = np.array([[1.0, -1], [0, 1], [1, 1]], np.float32)
 REGRESSORS = {
     *("batch_of_one", "batch_of_one_inside", "flat_columns", "half", "two_outputs"),
+    "interpret_regressor",
     *("catboost_regressor", "lightgbm_poisson", "lightgbm_regressor", "xgboost_regressor"),
     "lightgbm_categorical_regressor",
     *("network_double", "network_float", "sklearn_gradient_boosting", "sklearn_linear"),

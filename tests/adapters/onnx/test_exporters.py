@@ -9,6 +9,7 @@ from onnxplain_server.core.model import Scale
 
 BINARY = [
     "catboost_binary",
+    "interpret_binary",
     "lightgbm_binary",
     "lightgbm_binary_zipmap",
     "lightgbm_categorical_binary",
@@ -39,6 +40,7 @@ WITHOUT_MARGIN = {
     "catboost_regressor": "already additive",
     "flat_columns": "already additive",
     "half": "what it was fed",
+    "interpret_regressor": "already additive",
     "lightgbm_categorical_regressor": "already additive",
     "lightgbm_poisson": "computes Exp",
     "lightgbm_regressor": "already additive",
@@ -56,12 +58,13 @@ WITHOUT_MARGIN = {
     "sklearn_random_forest_two_targets": "already additive",
     "sklearn_tree_int64": "already additive",
     "sklearn_votes_of_columns": "already additive",
-    "two_outputs": "computes ReduceSum",
+    "two_outputs": "already additive",
     "xgboost_regressor": "already additive",
 }
 WITH_MARGIN = BINARY + SOFTMAX + ONE_VERSUS_REST
 NOTES = {
     "batch_of_one_inside": ["ROW_BY_ROW"],
+    "interpret_regressor": ["OUTPUT_LEFT_OUT"],
     "sklearn_linear_svc_labels_only": ["LABELS_ONLY"],
 }
 FLOAT_ROUNDING = 1e-6

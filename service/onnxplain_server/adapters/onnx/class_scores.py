@@ -26,7 +26,7 @@ _DECISIONS = _CLASSIFIERS | {
     *("ArgMax", "ArgMin", "TopK", "Sign", "Binarizer"),
     *("Greater", "GreaterOrEqual", "Less", "LessOrEqual"),
 }
-_LOOKUPS = PASSING | {"Where", "LabelEncoder", "Not", "Add", "Mul", "Sub", "Concat"}
+_LOOKUPS = PASSING | {"GatherND", "Where", "LabelEncoder", "Not", "Add", "Mul", "Sub", "Concat"}
 """Operators between a decision and its label."""
 _NAMES = ("label", "class")
 """Parts of the names that exporters give to label outputs."""

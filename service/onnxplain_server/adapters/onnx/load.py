@@ -22,7 +22,7 @@ from onnxplain_server.adapters.onnx.faults import loading
 from onnxplain_server.adapters.onnx.inputs import Feed, read_inputs
 from onnxplain_server.adapters.onnx.layers.read import read_layers
 from onnxplain_server.adapters.onnx.output_columns import OutputColumns
-from onnxplain_server.adapters.onnx.outputs import OutputTensor, read_parts
+from onnxplain_server.adapters.onnx.outputs import OutputTensor, left_out, read_parts
 from onnxplain_server.adapters.onnx.read import operators, read_file
 from onnxplain_server.adapters.onnx.session import OnnxModel
 from onnxplain_server.adapters.onnx.terms.read import read_additive
@@ -219,23 +219,30 @@ def _margin_refusal(file: _File) -> str:
 
 
 def _output_notes(graph: Graph, response: _Opened) -> tuple[Note, ...]:
-    """Note if the runtime refuses the model as it is, with the outputs that are left out."""
+    """Note the outputs that are left out, and if the runtime refuses the model with them."""
+    notes: tuple[Note, ...] = ()
+    if deep := left_out(graph, response.parts):
+        message = (
+            f"The model's {_outputs(deep)} {'have' if len(deep) > 1 else 'has'} more than two "
+            "dimensions, and cannot be explained; the other outputs are."
+        )
+        notes = (Note(InputWarning.OUTPUT_LEFT_OUT, message),)
     used = {part.tensor for part in response.parts}
     unused = tuple(output.name for output in graph.outputs if output.name not in used)
     if not unused:
-        return ()
+        return notes
     fault = evaluation_fault(graph.model, response.feeds, response.trial.rows, graph.values)
     if not fault:
-        return ()
-    fault = fault.rstrip(".")
-    outputs = f"output {quote_name(unused[0])}"
-    if len(unused) > 1:
-        outputs = f"outputs {listed(unused)}"
+        return notes
     message = (
-        f"onnxruntime refuses this model as it is: {fault}. The numbers are those of the model "
-        f"without its {outputs}, which it accepts. Export it again."
+        f"onnxruntime refuses this model as it is: {fault.rstrip('.')}. The numbers are those of "
+        f"the model without its {_outputs(unused)}, which it accepts. Export it again."
     )
-    return (Note(InputWarning.OUTPUT_REFUSED, message),)
+    return (*notes, Note(InputWarning.OUTPUT_REFUSED, message))
+
+
+def _outputs(names: tuple[str, ...]) -> str:
+    return f"outputs {listed(names)}" if len(names) > 1 else f"output {quote_name(names[0])}"
 
 
 def _model(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from onnx import NodeProto, TensorProto, ValueInfoProto
@@ -21,6 +22,9 @@ _LABEL_LISTS = (
 )
 _LISTED = 10
 """Limit of outputs listed in a message."""
+
+_MOST_AXES = 2
+"""Rows and columns."""
 
 _PASSING = ("Cast", "Identity", "Reshape", "Squeeze", "Unsqueeze", "Flatten")
 
@@ -58,6 +62,9 @@ class OutputTensor:
 def read_parts(graph: Graph) -> tuple[OutputTensor, ...]:
     """Choose the tensors: all numeric ones, else the one of labels.
 
+    Those of more dimensions than rows and columns, as scores of each term or layer, are left out
+    where there are others.
+
     Raises
     ------
     ExplainError
@@ -66,7 +73,8 @@ def read_parts(graph: Graph) -> tuple[OutputTensor, ...]:
     labels = _labels(graph)
     parts = tuple(part for output in graph.outputs if (part := _numeric(graph, output, labels)))
     if parts:
-        return parts
+        flat = tuple(part for part in parts if _rank(graph, part) <= _MOST_AXES)
+        return flat or parts
     for output in graph.outputs:
         if output.type.tensor_type.elem_type in LABEL_TYPES:
             return (_label(output, labels),)
@@ -77,6 +85,20 @@ def read_parts(graph: Graph) -> tuple[OutputTensor, ...]:
         f"The model gives {outputs}. Supported are float, double and float16 tensors, "
         "ZipMap's sequences of maps, and class labels."
     )
+
+
+def left_out(graph: Graph, parts: Sequence[OutputTensor]) -> tuple[str, ...]:
+    """Return the names of numeric outputs of more dimensions, which are not explained."""
+    used = {part.tensor for part in parts}
+    others = [_numeric(graph, output, ()) for output in graph.outputs if output.name not in used]
+    return tuple(part.output for part in others if part and _rank(graph, part) > _MOST_AXES)
+
+
+def _rank(graph: Graph, part: OutputTensor) -> int:
+    """Return the declared dimensions of an output; 0 where it declares none."""
+    declared = {output.name: output.type.tensor_type for output in graph.outputs}
+    own = declared.get(part.tensor)
+    return len(own.shape.dim) if own is not None and own.HasField("shape") else 0
 
 
 def _numeric(graph: Graph, output: ValueInfoProto, labels: tuple[str, ...]) -> OutputTensor | None:
@@ -116,7 +138,7 @@ def _labels_behind(graph: Graph, tensor: str) -> tuple[str, ...]:
 
 def _labels_indexed(graph: Graph, node: NodeProto) -> tuple[str, ...]:
     """Read labels that are looked up in a constant by the position of the largest score."""
-    if node.op_type not in ("ArrayFeatureExtractor", "Gather"):
+    if node.op_type not in ("ArrayFeatureExtractor", "Gather", "GatherND"):
         return ()
     labels = graph.constant(node.input[0])
     if labels is None:

@@ -37,6 +37,12 @@ class InputWarning(Enum):
         remedy="Export it with probabilities",
         silences=ALL,
     )
+    OUTPUT_LEFT_OUT = WarningDeclaration(
+        WarningSection.MODEL,
+        cause="An output of the model has more than rows and columns, beside others that have not",
+        remedy="None if the others are what you mean; else export it as (rows, columns)",
+        tells=Tells.HOW_IT_WAS_MADE,
+    )
     OUTPUT_REFUSED = WarningDeclaration(
         WarningSection.MODEL,
         cause=(

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.additive.check import check_terms, refuse_not_finite
+from onnxplain_server.additive.check import check_terms, refuse_many_cells, refuse_not_finite
 from onnxplain_server.additive.engine import Additive, AdditiveSetup, is_quadratic
 from onnxplain_server.additive.model import AdditiveModel, TermLink, described
+from onnxplain_server.additive.pair_terms import PairTables
 from onnxplain_server.core.arrays import Indices
 from onnxplain_server.core.model import Model, category_features
 from onnxplain_server.core.row_draws import draw
@@ -64,7 +65,7 @@ def choose_additive(  # noqa: PLR0917 - the choice depends on all of these
     if refusal is not None:
         return refusal
     setup = AdditiveSetup(
-        explained.select(outputs),
+        PairTables(explained.select(outputs), features),
         tuple(model.output_names[k] for k in outputs),
         category_features(model),
         ledger,
@@ -101,7 +102,11 @@ def _check(
     def check() -> Refusal | None:
         rows = draw(np.arange(features.n_rows), _CHECKED_ROWS, 0)
         background = unmerged(features.take(rows), np.ones(len(rows)), rows)
-        return refuse_not_finite(additive, features) or check_terms(additive, model, background)
+        return (
+            refuse_not_finite(additive, features)
+            or refuse_many_cells(PairTables(additive, features), features)
+            or check_terms(additive, model, background)
+        )
 
     # An equal request on the same table has the same rows.
     key = resources.request_key

@@ -7,7 +7,12 @@ from onnx import NodeProto
 
 from onnxplain_server.adapters.onnx.analysis.ensembles import LINKED
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
-from onnxplain_server.trees.reading.onnx_nodes import Attributes, aggregate_function, link_name
+from onnxplain_server.trees.reading.onnx_nodes import (
+    Attributes,
+    aggregate_function,
+    attribute,
+    link_name,
+)
 
 PASSING = frozenset(
     {
@@ -64,12 +69,19 @@ def _obstacle_behind(graph: Graph, tensor: str) -> str | None:
         node = graph.producer(name)
         if node is None or node.op_type == "Constant":
             continue
+        if _is_look_up(graph, node):
+            continue
         if not _keeps_additive(graph, node, is_prepared=is_prepared):
             return node.op_type
         if node.op_type not in LINKED:
             is_prepared = is_prepared or node.op_type in _PREPARING
             stack.extend((inner, is_prepared) for inner in node.input if inner)
     return None
+
+
+def _is_look_up(graph: Graph, node: NodeProto) -> bool:
+    """Check for a constant that is looked up by positions: a term of the features they are of."""
+    return node.op_type == "GatherND" and graph.constant(node.input[0]) is not None
 
 
 def _keeps_additive(graph: Graph, node: NodeProto, *, is_prepared: bool) -> bool:
@@ -79,7 +91,16 @@ def _keeps_additive(graph: Graph, node: NodeProto, *, is_prepared: bool) -> bool
         varying = [name for name in node.input if name and graph.constant(name) is None]
         is_map = node.op_type in {"MatMul", "Gemm"}
         return len(varying) <= 1 and not (is_map and is_prepared)
+    if node.op_type == "ReduceSum":
+        return _adds_within_rows(graph, node)
     return node.op_type in PASSING | _SUMS | _PREPARING
+
+
+def _adds_within_rows(graph: Graph, node: NodeProto) -> bool:
+    axes = attribute(node, "axes")
+    if axes is None and len(node.input) > 1:
+        axes = graph.constant(node.input[1])
+    return axes is not None and len(axes) > 0 and min(axes) > 0
 
 
 def _is_sum(node: NodeProto) -> bool:

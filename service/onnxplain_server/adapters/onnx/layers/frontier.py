@@ -8,9 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from onnxplain_server.adapters.onnx.terms.dependence import SEVERAL
+from onnxplain_server.adapters.onnx.terms.feature_sets import is_single
 from onnxplain_server.adapters.onnx.terms.linear_steps import STEPS, AffineSum
-from onnxplain_server.adapters.onnx.terms.operators import MOVES, RowOperator
+from onnxplain_server.adapters.onnx.terms.operators import MOVES
+from onnxplain_server.adapters.onnx.terms.row_operator import RowOperator
 from onnxplain_server.adapters.onnx.terms.sums import SumReader
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.trees.reading.onnx_nodes import tensors_read
@@ -71,7 +72,7 @@ class FrontierReader:
 
     def _is_apart(self, tensor: str) -> bool:
         features = self.sums.dependence.get(tensor)
-        return features is not None and not (features == SEVERAL).any()
+        return features is not None and is_single(features)
 
     def _sum(self, tensor: str) -> AffineSum | None:
         if tensor not in self._affine:

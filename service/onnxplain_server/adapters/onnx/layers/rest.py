@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
-from onnxplain_server.adapters.onnx.terms.operators import MOVES, RowOperator
+from onnxplain_server.adapters.onnx.terms.operators import MOVES
+from onnxplain_server.adapters.onnx.terms.row_operator import RowOperator
 from onnxplain_server.trees.reading.onnx_nodes import (
     ML,
     attribute,

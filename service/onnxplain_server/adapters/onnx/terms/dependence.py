@@ -1,4 +1,4 @@
-"""Dependence: the feature that each value of a tensor's rows is computed from, forwards.
+"""Dependence: the features that each value of a tensor's rows is computed from, forwards.
 
 Only what provably works row by row is followed; all else is unknown.
 """
@@ -11,20 +11,19 @@ import numpy as np
 from onnx import NodeProto
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
+from onnxplain_server.adapters.onnx.terms.feature_sets import is_single, together
 from onnxplain_server.adapters.onnx.terms.operators import (
     MOVES,
     ONE_BY_ONE,
+    POSITIONS,
     REDUCING,
     SPREADS,
     WHOLE_ROWS,
-    RowOperator,
     reduced_axes,
 )
+from onnxplain_server.adapters.onnx.terms.row_operator import RowOperator
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.trees.reading.onnx_nodes import subgraphs
-
-NO_FEATURE, SEVERAL = -1, -2
-"""In place of a feature: the value is constant, or is computed from several features."""
 
 
 def read_dependence(graph: Graph, widths: Sequence[tuple[int, ...]]) -> Mapping[str, Array]:
@@ -39,7 +38,7 @@ def read_dependence(graph: Graph, widths: Sequence[tuple[int, ...]]) -> Mapping[
     Returns
     -------
     mapping of tensor name to integers
-        Feature of each value of a row, `NO_FEATURE` or `SEVERAL`. Tensors that are not there are
+        Features of each value of a row, see `feature_sets`. Tensors that are not there are
         constant or unknown.
     """
     known: dict[str, Array] = {}
@@ -71,14 +70,14 @@ def _results(operator: RowOperator, inputs: list[Array]) -> Sequence[Array]:
         return move(operator, inputs)
     if operator.name in ONE_BY_ONE:
         return [_at_each_place(operator, inputs)]
-    if operator.name in REDUCING:
+    if operator.name in REDUCING | POSITIONS:
         (values,) = inputs
         axes = reduced_axes(operator, values.ndim)
-        return [_together(values, axes, keeps=bool(operator.value("keepdims", 1)))]
+        return [together(values, axes, keeps=bool(operator.value("keepdims", 1)))]
     widths = WHOLE_ROWS.get(operator.name)
     if widths is None or len(inputs) > 1 or inputs[0].ndim != 1:
         return ()
-    total = _together(inputs[0], (0,), keeps=False)
+    total = together(inputs[0], (0,), keeps=False)
     return [np.full(shape, total) for shape in widths(operator, len(inputs[0]))]
 
 
@@ -95,7 +94,7 @@ def _at_each_place(operator: RowOperator, inputs: list[Array]) -> Array:
     shape = np.broadcast_shapes(*(values.shape for values in inputs), *shapes)
     if len(shape) > rank:
         raise ValueError("an operator aligns rows with columns")
-    return _together(np.stack([np.broadcast_to(values, shape) for values in inputs]), (0,))
+    return together(np.stack([np.broadcast_to(values, shape) for values in inputs]), (0,))
 
 
 def constant_shape(values: Array, rank: int) -> tuple[int, ...]:
@@ -111,10 +110,19 @@ def constant_shape(values: Array, rank: int) -> tuple[int, ...]:
     return values.shape[1:] if values.ndim == rank + 1 else values.shape
 
 
-def _together(values: Array, axes: tuple[int, ...], *, keeps: bool = False) -> Array:
-    """Return the features of what is computed from all values along axes."""
-    highest = values.max(axes, keepdims=keeps)
-    lowest = np.where(values >= 0, values, np.iinfo(np.int64).max).min(axes, keepdims=keeps)
-    is_several = (values == SEVERAL).any(axes, keepdims=keeps) | (highest > lowest)
-    together: Array = np.where(is_several, SEVERAL, highest)
-    return together
+def single_parts(
+    graph: Graph, dependence: Mapping[str, Array], tensors: Sequence[str]
+) -> Sequence[str]:
+    """Return the last tensors of single features on the ways to tensors, each once."""
+    waiting, seen, found = list(tensors), set[str](), list[str]()
+    while waiting:
+        tensor = waiting.pop()
+        if not tensor or tensor in seen or graph.constant(tensor) is not None:
+            continue
+        seen.add(tensor)
+        node = graph.producer(tensor)
+        if tensor in dependence and is_single(dependence[tensor]):
+            found.append(tensor)
+        elif node is not None:
+            waiting.extend(node.input)
+    return found

@@ -12,7 +12,8 @@ from onnx import NodeProto
 
 from onnxplain_server.adapters.onnx.analysis.precision import FLOAT32
 from onnxplain_server.adapters.onnx.terms.dependence import constant_shape
-from onnxplain_server.adapters.onnx.terms.operators import MOVES, RowOperator, reduced_axes
+from onnxplain_server.adapters.onnx.terms.operators import move_of, reduced_axes
+from onnxplain_server.adapters.onnx.terms.row_operator import RowOperator
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.trees.reading.onnx_nodes import ML, Attributes, column_count, link_name
 
@@ -59,6 +60,17 @@ class AffineSum:
     addition_count: int = 0
     rounding: float = 0.0
 
+    def start_again(self) -> AffineSum:
+        """Return functions of no tensor that are 0."""
+        return AffineSum({}, np.zeros_like(self.offset), np.zeros_like(self.offset))
+
+    def add(self, other: AffineSum) -> None:
+        """Add what constants give."""
+        self.offset += other.offset
+        self.absolute_offset += other.absolute_offset
+        self.addition_count += other.addition_count
+        self.rounding = max(self.rounding, other.rounding)
+
 
 Passed: TypeAlias = list[tuple[str, Coefficients]]
 """Coefficients for inputs."""
@@ -71,7 +83,8 @@ def moved_back(
     operator: RowOperator, dependence: Mapping[str, Array], output: int, own: Coefficients
 ) -> Passed:
     """Give each coefficient to the place that its value came from."""
-    move = MOVES[operator.name]
+    move = move_of(operator)
+    assert move is not None  # noqa: S101 - by the caller
     names = [name for name in operator.node.input if name in dependence]
     sizes = [dependence[name].size for name in names]
     ends = np.cumsum(sizes)

@@ -9,7 +9,7 @@ import numpy as np
 from onnx import NodeProto
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
-from onnxplain_server.adapters.onnx.terms.dependence import SEVERAL
+from onnxplain_server.adapters.onnx.terms.feature_sets import is_single
 from onnxplain_server.adapters.onnx.terms.linear_steps import linear_scores
 from onnxplain_server.additive.model import TermLink
 from onnxplain_server.core.arrays import Array, Matrix, Vector
@@ -82,7 +82,7 @@ def read_link(graph: Graph, tensor: str, dependence: Mapping[str, Array]) -> Lin
         If it is no link function, or one that is not known.
     """
     node = graph.producer(tensor)
-    if node is None or not (dependence[tensor] == SEVERAL).any():
+    if node is None or is_single(dependence[tensor]) or not is_link(graph, node):
         raise RefusedError("it adds terms of features to the result of a link function")
     before = node.input[0]
     if before not in dependence:

@@ -8,8 +8,7 @@ from operator import itemgetter
 
 import numpy as np
 
-from onnxplain_server.adapters.onnx.terms.dependence import SEVERAL
-from onnxplain_server.adapters.onnx.terms.linear_steps import AffineSum
+from onnxplain_server.adapters.onnx.terms.linear_steps import AffineSum, Coefficients
 from onnxplain_server.adapters.onnx.terms.link_nodes import LinkNode, divided_by_total, read_link
 from onnxplain_server.adapters.onnx.terms.sums import SumReader
 from onnxplain_server.additive.model import MIXING, TermLink
@@ -44,7 +43,7 @@ def read_linked(reader: SumReader, starts: Mapping[str, Array]) -> LinkedSums:
         If they are none.
     """
     outer = reader.read(starts)
-    if not any((reader.dependence[name] == SEVERAL).any() for name in outer.parts):
+    if not any(map(reader.is_behind_link, outer.parts)):
         return LinkedSums(outer, TermLink.IDENTITY, None)
     (first, *others) = outer.parts
     node = reader.graph.producer(first)
@@ -57,7 +56,29 @@ def read_linked(reader: SumReader, starts: Mapping[str, Array]) -> LinkedSums:
     sums = inner.read(coefficients_of(links, reader.dependence))
     add_intercepts(sums, links)
     sums.rounding = max(sums.rounding, outer.rounding)
-    return _used(LinkedSums(sums, links[0].link, combination))
+    return _used(_of_two_classes(LinkedSums(sums, links[0].link, combination)))
+
+
+def _of_two_classes(linked: LinkedSums) -> LinkedSums:
+    """Write a softmax of two sums as the logistic function of their difference."""
+    sums = linked.sums
+    if linked.link is not TermLink.SOFTMAX or len(sums.offset) != 2:
+        return linked
+    parts = {
+        name: Coefficients(part.signed[1:] - part.signed[:1], part.absolute.sum(0, keepdims=True))
+        for name, part in sums.parts.items()
+    }
+    offset, size = np.diff(sums.offset), sums.absolute_offset.sum(keepdims=True)
+    difference = replace(
+        sums,
+        parts=parts,
+        offset=offset,
+        absolute_offset=size,
+        addition_count=sums.addition_count + 1,
+    )
+    both = AffineMap(np.array([[-1.0], [1.0]]), np.array([1.0, 0.0]))
+    behind = linked.combination
+    return LinkedSums(difference, TermLink.LOGISTIC, both if behind is None else behind.after(both))
 
 
 def _used(linked: LinkedSums) -> LinkedSums:

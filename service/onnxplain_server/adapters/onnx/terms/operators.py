@@ -7,70 +7,14 @@ first axis, the rows. Moving operators rearrange such arrays, whatever the numbe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
-from onnx import NodeProto
 
-from onnxplain_server.adapters.onnx.analysis.graph import Graph
+from onnxplain_server.adapters.onnx.terms.feature_sets import together
+from onnxplain_server.adapters.onnx.terms.row_operator import RowOperator, row_axis
 from onnxplain_server.core.arrays import Array
-from onnxplain_server.trees.reading.onnx_nodes import ML, Attributes, attribute, column_count
-
-
-class RowOperator(NamedTuple):
-    """Node of a graph, and the graph for its constants."""
-
-    graph: Graph
-    node: NodeProto
-
-    @property
-    def name(self) -> tuple[str, str]:
-        """Domain and operator."""
-        domain = "" if self.node.domain == "ai.onnx" else self.node.domain
-        return domain, self.node.op_type
-
-    def value(self, name: str, default: object = None) -> object:
-        """Return an attribute."""
-        return attribute(self.node, name, default)
-
-    def constant(self, position: int) -> Array:
-        """Return an input that must be constant.
-
-        Raises
-        ------
-        ValueError
-            If it is missing or depends on rows.
-        """
-        name = self.node.input[position] if position < len(self.node.input) else ""
-        values = self.graph.constant(name) if name else None
-        if values is None:
-            raise ValueError(f"its {self.node.op_type} takes no constant")
-        return values
-
-    def integers(self, name: str, position: int) -> tuple[int, ...]:
-        """Return a list that is an attribute in older operators, and an input in newer ones."""
-        listed = self.value(name)
-        values = self.constant(position) if listed is None else np.array(listed)
-        return tuple(int(value) for value in values.reshape(-1))
-
-    def axis(self, rank: int, default: int = 0) -> int:
-        """Return the attribute `axis` among the axes of a row; see `row_axis`."""
-        return row_axis(int(str(self.value("axis", default))), rank)
-
-
-def row_axis(axis: int, rank: int) -> int:
-    """Return an axis of a tensor as one of a row, which has `rank` of them.
-
-    Raises
-    ------
-    ValueError
-        For the axis of the rows.
-    """
-    own = axis - 1 if axis >= 0 else axis + rank
-    if not 0 <= own < rank:
-        raise ValueError("an operator works across rows")
-    return own
-
+from onnxplain_server.trees.reading.onnx_nodes import ML, Attributes, column_count
 
 Move: TypeAlias = Callable[[RowOperator, list[Array]], list[Array]]
 """Rearranges the arrays of those inputs that are no constants."""
@@ -140,6 +84,17 @@ def _gather(operator: RowOperator, inputs: list[Array]) -> list[Array]:
     return [np.broadcast_to(values.reshape(*values.shape, *[1] * (table.ndim - 1)), shape)]
 
 
+def _gather_nd(operator: RowOperator, inputs: list[Array]) -> list[Array]:
+    """Handle constants that are looked up by positions, of one feature or of several."""
+    (positions,) = inputs
+    table = operator.constant(0)
+    count = positions.shape[-1] if positions.ndim else 0
+    if not count or operator.value("batch_dims", 0):
+        raise ValueError("its GatherND looks values up across rows")
+    found, rest = together(positions, (positions.ndim - 1,)), table.shape[count:]
+    return [np.broadcast_to(found.reshape(found.shape + (1,) * len(rest)), found.shape + rest)]
+
+
 def _extract(operator: RowOperator, inputs: list[Array]) -> list[Array]:
     return [np.take(inputs[0], operator.constant(1).astype(np.intp).reshape(-1), -1)]
 
@@ -207,9 +162,18 @@ def _normalized(operator: RowOperator, inputs: list[Array]) -> list[Array]:
 SPREADS: Mapping[tuple[str, str], Move] = {
     ("", "BatchNormalization"): _normalized,
     ("", "Gather"): _gather,
+    ("", "GatherND"): _gather_nd,
     (ML, "OneHotEncoder"): _one_hot_encoder,
 }
-"""Operators that make one value, or several, of one value of a row."""
+"""Operators that make one value, or several, of one value of a row, or of few."""
+
+
+def move_of(operator: RowOperator) -> Move | None:
+    """Return how an operator moves values of a row; None if it does something else with them."""
+    if operator.name == ("", "Gather") and operator.graph.constant(operator.node.input[0]) is None:
+        return _gather
+    return MOVES.get(operator.name)
+
 
 _ONE_BY_ONE = (
     *("Cast", "Neg", "Abs", "Relu", "Exp", "Log", "Sqrt", "Sigmoid", "Tanh", "Floor", "Ceil"),
@@ -232,6 +196,10 @@ REDUCING = frozenset(
 """Operators that make one value of all along some axes of a row."""
 
 
+POSITIONS = frozenset({("", "ArgMax"), ("", "ArgMin")})
+"""Operators that make one position of all values along an axis of a row."""
+
+
 def reduced_axes(operator: RowOperator, rank: int) -> tuple[int, ...]:
     """Return the axes of a row along which an operator reduces.
 
@@ -240,6 +208,8 @@ def reduced_axes(operator: RowOperator, rank: int) -> tuple[int, ...]:
     ValueError
         Where it reduces rows too, or all axes.
     """
+    if operator.name in POSITIONS:
+        return (operator.axis(rank),)
     axes = tuple(row_axis(axis, rank) for axis in operator.integers("axes", 1))
     if not axes:
         raise ValueError("an operator works across rows")

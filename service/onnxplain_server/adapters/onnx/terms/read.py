@@ -14,7 +14,8 @@ from onnxplain_server.adapters.onnx.inputs import Feed
 from onnxplain_server.adapters.onnx.large_values import NO_VALUES
 from onnxplain_server.adapters.onnx.outputs import OutputTensor
 from onnxplain_server.adapters.onnx.terms.cut_graph import CutGraph
-from onnxplain_server.adapters.onnx.terms.dependence import read_dependence
+from onnxplain_server.adapters.onnx.terms.dependence import read_dependence, single_parts
+from onnxplain_server.adapters.onnx.terms.feature_sets import is_pair, is_single, pair_of
 from onnxplain_server.adapters.onnx.terms.linear_steps import AffineSum
 from onnxplain_server.adapters.onnx.terms.link_nodes import is_link
 from onnxplain_server.adapters.onnx.terms.linked_sums import read_linked
@@ -68,15 +69,20 @@ def _read(
     shapes = {f.input.name: () if f.is_flat else rows[f.input.name].shape[1:] for f in feeds}
     dependence = read_dependence(graph, [shapes[value.name] for value in graph.inputs])
     floats = float_tensors(graph, element_types(proto))
-    reader = SumReader(graph, dependence, floats, partial(is_link, graph))
+    reader = SumReader(graph, dependence, floats, partial(is_link, graph), takes_pairs=True)
     linked = read_linked(reader, _outputs(parts, dependence))
     sums = linked.sums
+    sets = np.concatenate([dependence[name].reshape(-1) for name in sums.parts])
+    pairs = [pair_of(code) if is_pair(code) else (max(code, 0), -1) for code in sets.tolist()]
+    features, partners = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
     return AdditiveModel(
         _Front(CutGraph(graph, feeds, {name: dependence[name].size for name in sums.parts})),
-        np.concatenate([np.maximum(dependence[name].reshape(-1), 0) for name in sums.parts]),
+        features,
+        partners,
         _term_sums(sums),
         linked.link,
         linked.combination,
+        _Prepared(graph, feeds, dependence, list(sums.parts)),
     )
 
 
@@ -108,6 +114,33 @@ def _term_sums(sums: AffineSum) -> TermSums:
         sums.addition_count,
         sums.rounding,
     )
+
+
+class _Prepared:
+    """Inputs of the terms of two features: an `AdditiveModel.prepared`."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        feeds: Sequence[Feed],
+        dependence: Mapping[str, Array],
+        parts: Sequence[str],
+    ) -> None:
+        of_pairs = [name for name in parts if not is_single(dependence[name])]
+        self._dependence = {
+            name: dependence[name] for name in single_parts(graph, dependence, of_pairs)
+        }
+        sizes = {name: own.size for name, own in self._dependence.items()}
+        self._cut = CutGraph(graph, feeds, sizes)
+
+    def __call__(self, feeds: Mapping[str, Array]) -> Mapping[int, list[Array]]:
+        """Compute what each feature gives its pairs: (n_rows,) arrays."""
+        prepared: dict[int, list[Array]] = {}
+        for tensor, features in zip(self._cut(feeds), self._dependence.values(), strict=True):
+            for place, feature in enumerate(features.reshape(-1).tolist()):
+                if feature >= 0:
+                    prepared.setdefault(feature, []).append(tensor[:, place])
+        return prepared
 
 
 class _Front:

@@ -14,7 +14,7 @@ import numpy as np
 from onnx import NodeProto, TensorProto
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
-from onnxplain_server.adapters.onnx.terms.dependence import SEVERAL
+from onnxplain_server.adapters.onnx.terms.feature_sets import is_at_most_pairs, is_single
 from onnxplain_server.adapters.onnx.terms.linear_steps import (
     STEPS,
     AffineSum,
@@ -27,8 +27,9 @@ from onnxplain_server.adapters.onnx.terms.operators import (
     ONE_BY_ONE,
     REDUCING,
     SPREADS,
-    RowOperator,
+    move_of,
 )
+from onnxplain_server.adapters.onnx.terms.row_operator import RowOperator
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.trees.reading.onnx_nodes import ML, attribute
 from onnxplain_server.trees.reading.refusal import RefusedError
@@ -81,12 +82,15 @@ class SumReader:
         Tensors of float32 or float64.
     is_link : callable (NodeProto) -> bool
         Whether to stop at a node, as one that computes a link function.
+    takes_pairs : bool
+        Whether to stop at a tensor of pairs of features where no linear step leads further.
     """
 
     graph: Graph
     dependence: Mapping[str, Array]
     floats: frozenset[str]
     is_link: Callable[[NodeProto], bool]
+    takes_pairs: bool = False
     _positions: dict[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -113,25 +117,44 @@ class SumReader:
             tensor = max(waiting, key=lambda name: self._positions.get(name, -1))
             own = waiting.pop(tensor)
             node = self.graph.producer(tensor)
-            if self._is_part(tensor, node):
+            if self._is_part(tensor):
                 found.parts[tensor] = own
                 continue
             if node is None:
                 raise RefusedError("it computes with a tensor that is not known row by row")
-            for name, part in self._through(node, tensor, own, found):
+            for name, part in self._passed(node, tensor, own, found):
                 waiting[name] = waiting[name] + part if name in waiting else part
         return found
 
-    def _is_part(self, tensor: str, node: NodeProto | None) -> bool:
+    def _passed(self, node: NodeProto, tensor: str, own: Coefficients, found: AffineSum) -> Passed:
+        """Pass coefficients on, or keep a tensor of pairs that is no sum."""
+        added = found.start_again()
+        try:
+            passed = self._through(node, tensor, own, added)
+        except RefusedError:
+            features = self.dependence.get(tensor)
+            if not self.takes_pairs or features is None or not is_at_most_pairs(features):
+                raise
+            found.parts[tensor] = own
+            return []
+        found.add(added)
+        return passed
+
+    def is_behind_link(self, tensor: str) -> bool:
+        """Return whether a tensor is the result of a link function of several features."""
+        features, node = self.dependence.get(tensor), self.graph.producer(tensor)
+        is_known = features is not None and is_single(features)
+        return not is_known and node is not None and self.is_link(node)
+
+    def _is_part(self, tensor: str) -> bool:
         features = self.dependence.get(tensor)
-        if features is not None and not (features == SEVERAL).any():
-            return True
-        return node is not None and self.is_link(node)
+        is_term = features is not None and is_single(features)
+        return is_term or self.is_behind_link(tensor)
 
     def _through(self, node: NodeProto, tensor: str, own: Coefficients, found: AffineSum) -> Passed:
         operator = RowOperator(self.graph, node)
         step = STEPS.get(operator.name)
-        move = MOVES.get(operator.name)
+        move = move_of(operator)
         if tensor not in self.dependence:
             raise RefusedError(f"its {node.op_type} is not known to work row by row")
         if step is None and move is None:

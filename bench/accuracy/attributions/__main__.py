@@ -22,16 +22,14 @@ import numpy as np
 import shap
 from onnxplain_server.core.arrays import Array, Cube, Matrix, Vector
 from onnxplain_server.core.contract_limits import AttributionsOptions
-from onnxplain_server.effects.attributing.games import Game, GameValue, Perturbation
-from onnxplain_server.methods.attributions.coalitions import attribute_by_coalitions
 from onnxplain_server.methods.attributions.permutations import (
     attribute_by_permutations,
     permutation_cost,
 )
 
-from bench.accuracy.attribution_problems import Problem, problems
+from bench.accuracy.attributions.problems import Problem, problems, truth_of
 
-PAGE = Path(__file__).parents[2] / "docs" / "methods" / "attributions.md"
+PAGE = Path(__file__).parents[3] / "docs" / "methods" / "attributions.md"
 _BEGIN, _END = "<!-- accuracy -->", "<!-- end of accuracy -->"
 _BACKGROUNDS = (100, 400)
 """Rows: fewer than the orders, and more."""
@@ -48,7 +46,6 @@ _SHAPIQ = (
     "SVARM",
     "UnbiasedKernelSHAP",
 )
-_SHAPLEY = Game(Perturbation.INTERVENTIONAL, GameValue.SHAPLEY)
 
 
 class Estimate(NamedTuple):
@@ -165,12 +162,6 @@ def ours(problem: Problem, truth: Matrix) -> Ours:
         errors[seed] = estimated.values[..., 0] - truth
         standard_errors[seed] = estimated.standard_errors[..., 0]
     return Ours(errors, standard_errors, row_count)
-
-
-def truth_of(problem: Problem) -> Matrix:
-    """Return the values from all coalitions: (n_rows, n_features)."""
-    values: Matrix = attribute_by_coalitions(problem.rows()[0], _SHAPLEY).values[..., 0]
-    return values
 
 
 def size(errors: Array, row_count: float) -> float:

@@ -14,10 +14,12 @@ import numpy as np
 import pandas as pd
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.core.model import Input
+from onnxplain_server.effects.attributing.games import Game, GameValue, Perturbation
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
+from onnxplain_server.methods.attributions.coalitions import attribute_by_coalitions
 from onnxplain_server.methods.attributions.explained_rows import ExplainedRows
 from sklearn.datasets import load_breast_cancer, load_diabetes, make_friedman1
 from sklearn.ensemble import GradientBoostingClassifier
@@ -31,8 +33,9 @@ from bench.accuracy.coverage_problems import POOL, FunctionModel
 from bench.shared import engines
 from bench.shared.null_host import NullHost
 
-_DATA = Path(__file__).parents[1] / "data"
+_DATA = Path(__file__).parents[2] / "data"
 _TRAINED, _EXPLAINED = 1_000, 5
+_SHAPLEY = Game(Perturbation.INTERVENTIONAL, GameValue.SHAPLEY)
 
 Predict = Callable[[Matrix], Vector]
 
@@ -73,6 +76,12 @@ class Problem:
         effects = BlackBox(predictor, engines.background(self.background), "RESPONSE")
         explained = engines.background(self.explained, merged=False)
         return ExplainedRows.predict(effects, explained, [(j,) for j in range(count)]), ledger
+
+
+def truth_of(problem: Problem) -> Matrix:
+    """Return the values from all coalitions: (n_rows, n_features)."""
+    values: Matrix = attribute_by_coalitions(problem.rows()[0], _SHAPLEY).values[..., 0]
+    return values
 
 
 def problems() -> Iterator[Problem]:

@@ -1,9 +1,13 @@
-"""Trees beside linear functions, from request to answer: the engine, its reason, its numbers."""
+"""Sums of terms, from request to answer: the engine, its reason, its numbers.
+
+Trees beside linear functions, and terms of one or two features.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +35,13 @@ METHODS = [
     {"permutationImportance": {"repeatCount": 3}},
     {"averageLoss": {}},
 ]
+VALUES = {"attributions": {"explainedRowCount": 5, "order": 2}}
+TREES = "sums over trees and linear functions of features"
+TERMS = "sums of one term for each feature"
+REASONS = dict.fromkeys(NAMES, TREES) | {
+    "interpret_regressor": f"{TERMS} and 3 of two features, so effects are exact",
+    "interpret_binary": f"{TERMS} and 3 of two features",
+}
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +60,10 @@ def explain(runner: InProcess, name: str, methods, missing: str = "", **question
     random = np.random.default_rng(0)
     columns: dict[str, Any] = dict(known["columns"])
     count = len(known["response"])
-    columns["y"] = np.array(known["response"])[:, 0] + random.normal(size=count)
+    noise = random.normal(size=count)
+    columns["y"] = np.array(known["response"])[:, 0] + noise
+    if len(known["output_names"]) == 2 and known["margin"]:
+        columns["y"] = (np.array(known["margin"])[:, 1] + noise > 0).astype(float)
     columns["w"] = random.integers(1, 4, count).astype(float)
     columns |= {column: [np.nan, *columns[column][1:]] for column in [missing] if missing}
     asked.table.columns.columns.extend(
@@ -82,16 +96,23 @@ def same(ours: Any, theirs: Any, path: str = "") -> None:
         assert ours == theirs, path
 
 
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: next(iter(method)))
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        *product(REASONS, METHODS),
+        *product(["interpret_regressor", "interpret_binary"], [VALUES]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else next(iter(value)),
+)
 def test_the_black_box_gives_the_same_numbers(runner: InProcess, name: str, method) -> None:
-    trees, black_box = (
-        explain(runner, name, [method], engine=engine) for engine in ("TREES", "BLACK_BOX")
+    exact, black_box = (
+        explain(runner, name, [method], engine=engine)
+        for engine in ("ENGINE_UNSPECIFIED", "BLACK_BOX")
     )
 
-    assert "sums over trees and linear functions of features" in trees.receipt.engine_reason
-    assert trees.receipt.predicted_row_count == 0
-    ours, theirs = (MessageToDict(each.explanations[0]) for each in (trees, black_box))
+    assert REASONS[name] in exact.receipt.engine_reason
+    assert exact.receipt.predicted_row_count == 0
+    ours, theirs = (MessageToDict(each.explanations[0]) for each in (exact, black_box))
     same(ours, theirs)
 
 
