@@ -208,6 +208,18 @@ def compare(table: Path) -> None:
     assert {each["verdict"] for each in compared["differences"]} == {"NOT_SHOWN"}
 
 
+def watch(table: Path) -> None:
+    """Keep an answer, and compare the next one with it; write metrics."""
+    metrics = table.parent / "metrics of today.prom"
+    asked = (FOREST, table, *ASKED, "--method", "average_loss", "--metrics-file", metrics)
+    for day in (1, 2):
+        kept = ("--folder", table.parent / "größer history", "--keep", 1)
+        run("watch", *asked, *kept, "--at", f"2026-12-0{day}T06:00:00Z")
+    (path,) = (table.parent / "größer history").iterdir()
+    assert path.name == "20261202T060000Z.json"
+    assert b"onnxplain_watch_changed_statistics" in metrics.read_bytes()
+
+
 def native(table: Path) -> None:
     """Compare files of tree libraries with what these predict, and explain them; CRLF in texts."""
     names = FEATURES[:4]
@@ -365,6 +377,7 @@ JOBS: dict[str, Job] = {
     "predict": predict,
     "check": check,
     "compare": compare,
+    "watch": watch,
     "native": native,
     "two_files": two_files,
     "fitted": fitted,

@@ -22,6 +22,8 @@ SUMMARIES: Mapping[str, str] = MappingProxyType(
         "check": "Compare MODEL with what its library predicts for TABLE; exit code 3 where they "
         "differ.",
         "compare": "Compare two answers, models or tables: what has changed, and rules about it.",
+        "watch": "Explain MODEL on the newest rows, and compare with a kept answer; to be run by a "
+        "scheduler.",
         "replay": "Make an answer again from its receipt, and compare both; exit code 3 where they "
         "differ.",
         "describe": "Describe the inputs and outputs of MODEL, or the columns and rows of TABLE.",
@@ -45,7 +47,7 @@ SUMMARIES: Mapping[str, str] = MappingProxyType(
 _FOLDERS = {
     **dict.fromkeys(("start", "wait", "operations"), "long_running."),
     **dict.fromkeys(("predict", "check"), "rows."),
-    **dict.fromkeys(("compare", "replay"), "comparing."),
+    **dict.fromkeys(("compare", "watch", "replay"), "comparing."),
     "demo": "demonstration.",
 }
 
@@ -89,7 +91,8 @@ app = typer.Typer(
     epilog=(
         "Exit codes: 0 success; 1 error, in short on the last line of standard error, in full by "
         "--verbose; 2 usage error; 3 predictions differ, of `check`, an "
-        "answer, of `replay`, or a rule is undecided, of `compare`; 130 interrupted by Ctrl-C."
+        "answer, of `replay`, or a rule is undecided, of `compare` and `watch`; 4 a rule fails, of "
+        "these; 130 interrupted by Ctrl-C."
     ),
     no_args_is_help=True,
     pretty_exceptions_enable=False,

@@ -6,42 +6,24 @@ server of --endpoint; answers are compared here.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, get_type_hints
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import typer
-from onnxplain.uris import is_uri
 from onnxplain.v1.explanation_comparison_pb2 import ComparisonOptions
-from onnxplain.v1.explanation_service_pb2 import (
-    ExplainRequest,
-    ExplainResponse,
-    MethodOptions,
-    Reference,
-)
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Reference
 
-from onnxplain_server.cli import backend, files
-from onnxplain_server.cli.comparing.compare_flags import OTHERWISE, OWN, SIDES
-from onnxplain_server.cli.connection import Connection
-from onnxplain_server.cli.explain import explain
+from onnxplain_server.cli import files
+from onnxplain_server.cli.comparing.compare_flags import OWN, SIDES
+from onnxplain_server.cli.comparing.sides import SideFlags, kept_answer, use_flags_of_explain
 from onnxplain_server.cli.failure import DIFFERS, RULE_FAILED, UsageFault, in_short
-from onnxplain_server.cli.files import STANDARD_INPUT
-from onnxplain_server.cli.output import progress
-from onnxplain_server.cli.requests import methods, remote_model, request
-from onnxplain_server.cli.requests.text_columns import TextColumns
-from onnxplain_server.wire import canonical
+from onnxplain_server.cli.requests import methods, request
 
 if TYPE_CHECKING:
     from onnxplain_server.methods.changes.rules import GateFinding
 
 COMMAND_CLASS = methods.MethodCommand
 
-_LEFT_OUT = {
-    *("context", "model", "table", "request_file", "output", "result_uri"),
-    *("plots", "replicates", "memory_bytes", "dask_scheduler", "dask_ca_file"),
-    *("dask_certificate_file", "dask_key_file"),
-    *(name for name in inspect.signature(explain).parameters if name.startswith("remote_")),
-}
 _OF_BOTH = frozenset({
     *("a", "b", "confidence_level", "correction", "leading_count", "rules", "junit_xml"),
     *("markdown", "output", "output_file", "verbose"),
@@ -109,10 +91,10 @@ def _answers(
         fill_from_reference,
     )
 
-    before, after = (_kept(given[name]) for name in ("a", "b"))
+    before, after = (kept_answer(given[name]) for name in ("a", "b"))
     if before is None and after is not None:
         raise UsageFault("a kept answer is the reference: give it first, and the model after it")
-    flags = _Flags(context, given)
+    flags = SideFlags(context, given)
     if before is not None and after is not None:
         flags.check_without(_OF_BOTH)
     if before is not None:
@@ -133,100 +115,4 @@ def _answers(
     return flags.explain(message)
 
 
-def _kept(path: str) -> ExplainResponse | None:
-    """Read a kept answer; None for another file."""
-    if is_uri(path):
-        return None
-    content = files.read(path)
-    if content.lstrip()[:1] == b"{" and b'"explanations"' in content:
-        return canonical.decode(content, ExplainResponse)
-    if path == STANDARD_INPUT:
-        raise UsageFault("standard input is a kept answer here; give a model as a file")
-    return None
-
-
-class _Flags:
-    """Flags of `explain`, for either side."""
-
-    def __init__(self, context: typer.Context, given: Mapping[str, Any]) -> None:
-        self._context, self._given = context, given
-        # Flags that `explain` has and this command does not.
-        names = inspect.signature(explain).parameters
-        self._absent = {**dict.fromkeys(names), **given}
-
-    def table(self, name: str) -> str:
-        path = self._given[name]
-        if not path:
-            raise UsageFault("models are explained on the rows of --table, which is not given")
-        return str(path)
-
-    def request(self, side: str, table: str) -> ExplainRequest:
-        """Build the request for a side, which keeps its replicates."""
-        given = {**self._absent, "model": self._given[side], "table": table}
-        remote = remote_model.remote_model(given["model"], given)
-        message = request.build(remote or given["model"], table, None, request.flags_of(given))
-        message.plots, message.replicates = False, True
-        texts = TextColumns(message, self._backend().describe)
-        asked = methods.from_context(self._context, texts)
-        request.add_methods(message, asked or _default_methods(message))
-        return message
-
-    def check_without(self, others: Collection[str]) -> None:
-        """Refuse flags that have no effect: those beside others."""
-        for parameter in self._context.command.params:
-            name = str(parameter.name)
-            source = self._context.get_parameter_source(name)
-            if source and source.name == "COMMANDLINE" and name not in others:
-                raise UsageFault("has no effect on two kept answers", parameter.opts[0])
-
-    def check_without_methods(self) -> None:
-        """Refuse methods beside those of a kept answer."""
-        if self._given["method"]:
-            raise UsageFault("the methods are those of the kept answer", "--method")
-
-    def explain(self, message: ExplainRequest) -> ExplainResponse:
-        with progress.bar() as on_progress:
-            return self._backend().explain(message, on_progress)
-
-    def _backend(self) -> backend.Backend:
-        given = self._given
-        connection = Connection.from_flags(given)
-        return backend.choose(self._context.obj, given["endpoint"], given["timeout"], connection)
-
-
-def _default_methods(message: ExplainRequest) -> Sequence[MethodOptions]:
-    chosen = MethodOptions()
-    chosen.interactions.SetInParent()
-    if not (message.target_column or message.target_columns):
-        return [chosen]
-    loss = MethodOptions()
-    loss.average_loss.SetInParent()
-    return [chosen, loss]
-
-
-def _use_flags_of_explain() -> None:
-    """Give `compare` the parameters of `explain` that apply, for typer to read."""
-    hints = get_type_hints(explain, include_extras=True)
-    parameters = inspect.signature(explain).parameters
-    sides = [
-        parameters["context"].replace(annotation=hints["context"]),
-        *(
-            inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=hint)
-            for name, hint in SIDES.items()
-        ),
-    ]
-    hints |= OTHERWISE
-    taken = [
-        parameter.replace(annotation=hints[name])
-        for name, parameter in parameters.items()
-        if name not in _LEFT_OUT
-    ]
-    kind = inspect.Parameter.KEYWORD_ONLY
-    added = [
-        inspect.Parameter(name, kind, default=None, annotation=hint) for name, hint in OWN.items()
-    ]
-    compare.__signature__ = inspect.Signature([*sides, *added, *taken])  # type: ignore[attr-defined] # read by inspect
-    compare.__annotations__ = {each.name: each.annotation for each in (*sides, *added, *taken)}
-
-
-_use_flags_of_explain()
+use_flags_of_explain(compare, SIDES, OWN)

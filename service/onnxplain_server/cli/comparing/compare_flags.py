@@ -12,6 +12,11 @@ from onnxplain.v1.explanation_comparison_pb2 import ComparisonOptions
 from onnxplain_server.cli.output.formats import Output
 from onnxplain_server.cli.requests.parsers import names_of, one_of
 
+COMPARED_METHODS = (
+    *("interactions", "partial_dependence", "accumulated_local_effects", "average_loss"),
+    *("firm", "attributions"),
+)
+"""Methods whose statistics have replicates of the rows."""
 _SIDE_HELP = "JSON output of `explain --replicates`; or a model file, which is explained."
 SIDES: Mapping[str, Any] = {
     name: Annotated[str, typer.Argument(metavar=name.upper(), help=_SIDE_HELP)]
@@ -67,9 +72,9 @@ OTHERWISE: Mapping[str, Any] = {
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Method to compare, for models; repeatable: interactions, partial_dependence, "
-            "accumulated_local_effects, average_loss, firm, attributions.  [default: interactions, "
-            "with a target also average_loss]",
+            help="Method to compare, for models; repeatable: "
+            f"{', '.join(COMPARED_METHODS)}.  [default: interactions, with a target also "
+            "average_loss]",
         ),
     ],
     "budget_seconds": Annotated[
