@@ -38,6 +38,8 @@ class Rendered:
         for one in self.objects:
             if one["kind"] == "Pod":
                 yield one
+            elif one["kind"] == "CronJob":
+                yield one["spec"]["jobTemplate"]["spec"]["template"]
             elif "template" in (one.get("spec") or {}):
                 yield one["spec"]["template"]
 

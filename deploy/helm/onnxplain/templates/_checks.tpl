@@ -40,6 +40,7 @@
 {{- include "onnxplain.sourceChecks" $ }}
 {{- include "onnxplain.remoteModelChecks" $ }}
 {{- include "onnxplain.daskChecks" $ }}
+{{- include "onnxplain.watchChecks" $ }}
 {{- range $name, $ingress := dict "ingress" .ingress "ingress.grpc" .ingress.grpc }}
 {{- if and $ingress.enabled (not $ingress.hosts) }}
 {{- fail (printf "%s.enabled needs %s.hosts" $name $name) }}

@@ -82,8 +82,9 @@ def _watch(context: typer.Context, given: Mapping[str, Any]) -> list[GateFinding
         path = _reference_path(history, given["reference"], at)
         found = _found(context, given, _reference(given, path), at, rules)
         write(f"{canonical.encode(found.answer)}\n".encode())
-    _tell(given, found)
-    _write_metrics(given, found, at)
+        # Inside: a run that fails here keeps no answer, which its repetition would compare with.
+        _tell(given, found)
+        _write_metrics(given, found, at)
     if given["keep"]:
         history.prune(given["keep"], given["reference"])
     return found.findings
