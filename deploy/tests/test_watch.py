@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from onnxplain_server.cli.commands import command
 
 Render = Callable[[Any], Any]
@@ -76,6 +78,13 @@ def test_errors_are_repeated_and_verdicts_are_not(render: Render) -> None:
     assert rule["action"] == "FailJob"
     assert rule["onExitCodes"]["values"] == [2, 3, 4]
     assert job["backoffLimit"] > 0
+
+
+def test_the_page_shows_values_of_an_example(examples, root: Path) -> None:
+    page = (root / "docs/watch.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+
+    assert yaml.safe_load(block)["watch"].items() <= examples["watch"]["watch"].items()
 
 
 def test_there_is_none_unless_it_is_asked_for(render: Render) -> None:

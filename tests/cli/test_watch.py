@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -32,6 +34,9 @@ statistic = "average_loss"
 holds = "change <= 0.5"
 """
 DAYS = [f"2026-12-0{day}T06:00:00Z" for day in range(1, 6)]
+ROOT = Path(__file__).parents[2]
+ALERTS = ROOT / "deploy/prometheus/alerts.yaml"
+DASHBOARD = ROOT / "deploy/grafana/onnxplain.json"
 LABELS = ("rule", "statistic", "features", "group", "output")
 FILES = [f"2026120{day}T060000Z.json" for day in range(1, 6)]
 
@@ -143,9 +148,59 @@ def test_runs_over_a_growing_file_are_silent_until_it_drifts(
     assert metrics["changed_statistics", "importance"] == 2
     assert metrics["change_standard_errors", "importance", "b", "y"] > 4
     assert metrics["value", "importance", "b", "y"] > 0.8
+    page = (ROOT / "docs/watch.md").read_text(encoding="utf-8")
+    assert {name for name, *_ in metrics} == set(
+        re.findall(r"^\| `onnxplain_watch_(\w+)`", page, re.MULTILINE)
+    )
     assert names_in(folder) == FILES[:4]
     kept = json.loads((folder / FILES[3]).read_text(encoding="utf-8"))
     assert kept["comparison"]["referenceTableDigest"].startswith("sha256:")
+
+
+def test_alerts_fire_on_a_drift_alone_and_panels_show_it(
+    watch: Watch, table: Table, tmp_path: Path, metrics_file: Path, program: Callable[[str], str]
+) -> None:
+    """By Prometheus' own engine, on the metrics of real runs."""
+    tests = []
+    panels = json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]
+    expressions = [target["expr"] for panel in panels for target in panel.get("targets", ())]
+    shown = [f"count({text}) > bool 0" for text in expressions if "onnxplain_watch_" in text]
+    for at, spread in zip(DAYS[:3], (1, 1, 6), strict=True):
+        table.grow(spread)
+        watch(at)
+        fired = {"OnnxplainImportanceChanged", "OnnxplainWatchRuleFails"} if spread > 1 else set()
+        checks = [
+            {
+                "expr": 'count by (alertname) (ALERTS{alertname!="OnnxplainAbsent"})',
+                "exp_samples": [{"labels": f'{{alertname="{n}"}}', "value": 1} for n in fired],
+            }
+        ]
+        if at != DAYS[0]:
+            checks += [{"expr": text, "exp_samples": [{"value": 1}]} for text in shown]
+        tests.append(
+            {
+                "interval": "1m",
+                "input_series": series_of(metrics_file.read_text(encoding="utf-8")),
+                "promql_expr_test": [{**check, "eval_time": "30m"} for check in checks],
+            }
+        )
+    file = tmp_path / "watch_test.yaml"
+    file.write_text(json.dumps({"rule_files": [str(ALERTS)], "tests": tests}), encoding="utf-8")
+    command = [program("promtool"), "test", "rules", file]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert len(shown) == 4
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def series_of(text: str) -> list[dict[str, str]]:
+    """Metrics as promtool takes them: each a value that stays."""
+    samples = [each for family in text_string_to_metric_families(text) for each in family.samples]
+    found = []
+    for each in samples:
+        labels = ",".join(f"{name}={json.dumps(value)}" for name, value in each.labels.items())
+        found.append({"series": f"{each.name}{{{labels}}}", "values": f"{each.value:f}x60"})
+    return found
 
 
 def test_a_run_that_is_repeated_replaces_its_answer_and_is_not_its_reference(

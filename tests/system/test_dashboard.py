@@ -27,7 +27,8 @@ ALERTS = DEPLOY / "prometheus" / "alerts.yaml"
 # Prometheus adds them to what it has read.
 OF_PROMETHEUS = {"job": "onnxplain", "instance": "a", "namespace": "b"}
 
-# Shown by servers with tokens, TLS, Redis, a cluster, remote models or listed callers only.
+# Shown by servers with tokens, TLS, Redis, a cluster, remote models or listed callers only; or by a
+# watch, whose metrics tests/cli/test_watch.py asks for.
 OF_SETTINGS = (
     "onnxplain_last_reload_successful",
     "onnxplain_certificate_expiry_timestamp_seconds",
@@ -36,6 +37,7 @@ OF_SETTINGS = (
     "onnxplain_cluster_",
     "onnxplain_remote_",
     "onnxplain_caller_",
+    "onnxplain_watch_",
 )
 
 COUNTED_LAST = "http_server_request_duration_seconds_count"
