@@ -234,6 +234,20 @@ def test_the_newest_answers_are_kept_with_the_reference_and_other_files(
     assert names_in(folder) == sorted([FILES[4], *others])
 
 
+def test_the_page_has_a_timeline_of_the_kept_answers(
+    watch: Watch, table: Table, tmp_path: Path
+) -> None:
+    page = tmp_path / "today.html"
+    for at in DAYS[:3]:
+        table.grow()
+        assert watch(at, "--output-file", page).exit_code == 0
+    html = page.read_text(encoding="utf-8")
+
+    assert "Importances over time for" in html
+    assert "Average losses over time for" in html
+    assert all(f"{day[:10]} 06:00 UTC" in html for day in DAYS[:3])
+
+
 def test_a_failed_run_keeps_no_answer(watch: Watch, table: Table, folder: Path) -> None:
     table.grow()
     assert watch(DAYS[0], "--seed", 3).exit_code == 0

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from onnxplain.v1.explanation_comparison_pb2 import ComparisonOptions
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, Reference
+from onnxplain.v1.plot_pb2 import Plot
 
 from onnxplain_server.cli import files
 from onnxplain_server.cli.comparing.compare_flags import COMPARED_METHODS
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from onnxplain_server.wire.comparisons.comparison import ComparedAnswers
 
 COMMAND_CLASS = methods.MethodCommand
+
+_MOST_TIMES = 100
+"""Earlier answers that a timeline shows."""
 
 
 def watch(context: typer.Context, **given: Any) -> None:
@@ -83,7 +87,7 @@ def _watch(context: typer.Context, given: Mapping[str, Any]) -> list[GateFinding
         found = _found(context, given, _reference(given, path), at, rules)
         write(f"{canonical.encode(found.answer)}\n".encode())
         # Inside: a run that fails here keeps no answer, which its repetition would compare with.
-        _tell(given, found)
+        _tell(given, found, history, at)
         _write_metrics(given, found, at)
     if given["keep"]:
         history.prune(given["keep"], given["reference"])
@@ -163,8 +167,8 @@ def _take_reference(message: ExplainRequest, reference: Reference, *, has_method
         message.CopyFrom(whole)
 
 
-def _tell(given: Mapping[str, Any], found: _Found) -> None:
-    """Write what has changed."""
+def _tell(given: Mapping[str, Any], found: _Found, history: WatchHistory, at: datetime) -> None:
+    """Write what has changed; on a page also timelines of the kept answers up to this one."""
     from onnxplain_server.cli.output.comparison_tables import write_comparison
 
     if found.compared is None:
@@ -172,7 +176,20 @@ def _tell(given: Mapping[str, Any], found: _Found) -> None:
         print(text, file=sys.stderr)  # noqa: T201 - output of a command
         return
     paths = {name: given[name] for name in ("junit_xml", "markdown", "output_file")}
-    write_comparison(found.compared, found.answer, found.findings, given["output"], paths)
+
+    def timelines() -> list[Plot]:
+        from onnxplain_server.report.output_names import output_naming  # noqa: PLC0415 - a page's
+        from onnxplain_server.wire.comparisons.timelines import (  # noqa: PLC0415 - likewise
+            draw_timelines,
+        )
+
+        kept = [run for run in history.runs() if run.at < at][-_MOST_TIMES:]
+        answers = [(run.at, kept_answer(str(run.path))) for run in kept]
+        runs = [(time, answer) for time, answer in answers if answer is not None]
+        return draw_timelines([*runs, (at, found.answer)], output_naming(found.answer))
+
+    told = found.compared, found.answer, found.findings, given["output"], paths
+    write_comparison(*told, timelines)
 
 
 def _write_metrics(given: Mapping[str, Any], found: _Found, at: datetime) -> None:

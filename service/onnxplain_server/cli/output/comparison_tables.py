@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from onnxplain.v1.explanation_comparison_pb2 import ExplanationComparison
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
+from onnxplain.v1.plot_pb2 import Plot
 from rich import box
 from rich.console import RenderableType
 from rich.table import Table
@@ -27,12 +28,13 @@ from onnxplain_server.wire.comparisons.comparison import ComparedAnswers
 _MAX_ROWS = 30
 
 
-def write_comparison(
+def write_comparison(  # noqa: PLR0917 - what is told, and where
     compared: ComparedAnswers,
     answer: ExplainResponse,
     findings: Sequence[GateFinding],
     output: Output | None,
     paths: Mapping[str, Path | None],
+    timelines: Callable[[], Sequence[Plot]] = tuple,
 ) -> None:
     """Write a comparison to its output, and to the files that are asked for beside it.
 
@@ -41,6 +43,8 @@ def write_comparison(
     answer : ExplainResponse
         That was compared; it names outputs for people.
     paths : mapping of "junit_xml", "markdown" and "output_file" to path or None
+    timelines : callable () -> sequence of Plot
+        Draws earlier answers, for a page.
     """
     comparison = compared.message()
     named = with_names_of(comparison, answer)
@@ -59,7 +63,7 @@ def write_comparison(
         case Output.TABLE:
             text = rendered(list(_parts(named, findings)), to_terminal=to_terminal)
         case Output.HTML:
-            named.plots.extend(compared.plots(output_naming(answer)))
+            named.plots.extend([*timelines(), *compared.plots(output_naming(answer))])
             text = page.of_comparison(named, answer, findings)
     with files.destination(target) as write:
         write(text.encode())
