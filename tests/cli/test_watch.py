@@ -248,6 +248,20 @@ def test_the_page_has_a_timeline_of_the_kept_answers(
     assert all(f"{day[:10]} 06:00 UTC" in html for day in DAYS[:3])
 
 
+def test_a_broken_file_of_the_history_is_named_or_left_out(
+    watch: Watch, table: Table, folder: Path, tmp_path: Path
+) -> None:
+    table.grow()
+    watch(DAYS[0])
+    (folder / FILES[1]).write_text('{"explanations": [')
+    broken = watch(DAYS[2])
+    good = ("--reference", folder / FILES[0])
+
+    assert broken.exit_code == 1
+    assert f"{FILES[1]} cannot be read" in broken.stderr
+    assert watch(DAYS[2], *good, "--output-file", tmp_path / "page.html").exit_code == 0
+
+
 def test_a_failed_run_keeps_no_answer(watch: Watch, table: Table, folder: Path) -> None:
     table.grow()
     assert watch(DAYS[0], "--seed", 3).exit_code == 0

@@ -5,8 +5,9 @@ A scheduler calls it: it runs once. Its history is files.
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,8 +23,15 @@ from onnxplain_server.cli.comparing.compare_flags import COMPARED_METHODS
 from onnxplain_server.cli.comparing.history import WatchHistory, time_name
 from onnxplain_server.cli.comparing.sides import SideFlags, kept_answer, use_flags_of_explain
 from onnxplain_server.cli.comparing.watch_flags import ARGUMENTS, DEFAULTS, WATCH
-from onnxplain_server.cli.failure import DIFFERS, RULE_FAILED, UsageFault, in_short
+from onnxplain_server.cli.failure import (
+    DIFFERS,
+    RULE_FAILED,
+    CommandError,
+    UsageFault,
+    in_short,
+)
 from onnxplain_server.cli.requests import methods, request
+from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.wire import canonical
 
 if TYPE_CHECKING:
@@ -106,10 +114,15 @@ def _reference(given: Mapping[str, Any], path: Path | None) -> Reference | None:
     """Read the reference, with the options of the comparison."""
     if path is None:
         return None
-    kept = kept_answer(str(path))
+    try:
+        kept = kept_answer(str(path))
+    except ExplainError as error:
+        message = (
+            f"the reference {path} cannot be read: {error.message}; remove it, or give another"
+        )
+        raise CommandError("FILE_UNREADABLE", message) from None
     if kept is None:
         raise UsageFault(f"{path} is no kept answer: no JSON output of `explain --replicates`")
-    kept.ClearField("comparison")
     options = ComparisonOptions(
         confidence_level=given["confidence_level"],
         correction=given["correction"],
@@ -183,13 +196,19 @@ def _tell(given: Mapping[str, Any], found: _Found, history: WatchHistory, at: da
             draw_timelines,
         )
 
-        kept = [run for run in history.runs() if run.at < at][-_MOST_TIMES:]
-        answers = [(run.at, kept_answer(str(run.path))) for run in kept]
-        runs = [(time, answer) for time, answer in answers if answer is not None]
-        return draw_timelines([*runs, (at, found.answer)], output_naming(found.answer))
+        runs = [*_earlier(history, at), (at, found.answer)]
+        return draw_timelines(runs, output_naming(found.answer))
 
     told = found.compared, found.answer, found.findings, given["output"], paths
     write_comparison(*told, timelines)
+
+
+def _earlier(history: WatchHistory, at: datetime) -> Iterator[tuple[datetime, ExplainResponse]]:
+    """Yield the last answers before a time; a file that cannot be read is left out."""
+    for run in [run for run in history.runs() if run.at < at][-_MOST_TIMES:]:
+        with contextlib.suppress(ExplainError, CommandError):
+            if answer := kept_answer(str(run.path)):
+                yield run.at, answer
 
 
 def _write_metrics(given: Mapping[str, Any], found: _Found, at: datetime) -> None:
