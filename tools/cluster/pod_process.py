@@ -225,10 +225,18 @@ class PodProcess:
         }
         for mount in mounts:
             if mount.mount_path not in of_files and mount.mount_path != "/tmp":  # noqa: S108
-                place = self.folder / f"volume-{mount.name}"
-                place.mkdir(exist_ok=True)
+                place = self._volume(mount.name)
+                place.mkdir(parents=True, exist_ok=True)
                 folders[str(place)] = mount.mount_path
         return folders
+
+    def _volume(self, name: str) -> Path:
+        """Return the folder of a volume: that of its claim outlives the pod."""
+        (volume,) = [each for each in self.pod.spec.volumes if each.name == name]
+        if claim := volume.persistent_volume_claim:
+            metadata = self.pod.metadata
+            return self.folder.parent / f"claim-{metadata.namespace}-{claim.claim_name}"
+        return self.folder / f"volume-{name}"
 
 
 def now() -> str:
