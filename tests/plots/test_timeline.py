@@ -44,6 +44,14 @@ def test_each_run_has_its_value_and_its_interval(check_readable) -> None:
     assert 0.5 - rows[2]["low"] == pytest.approx(1.972 * 0.01, rel=0.01)
 
 
+def test_intervals_of_importances_end_at_0() -> None:
+    (plot,) = timelines([run(0, {"zip": 0.01}), run(1, {"zip": 0.01})])
+    (loss,) = timelines([run(day, {"": 0.01}, "AVERAGE_LOSS") for day in range(2)])
+
+    assert plot.vega_lite["data"]["values"][0]["low"] == 0
+    assert loss.vega_lite["data"]["values"][0]["low"] < 0
+
+
 def test_the_features_that_lead_the_last_run_are_drawn(check_readable) -> None:
     first = {"gone": 0.9, **{f"a rather long name of a feature {i}": 0.1 for i in range(8)}}
     last = {f"a rather long name of a feature {i}": 0.1 + 0.05 * i for i in range(9)}

@@ -32,6 +32,8 @@ _KINDS = {
     "AVERAGE_LOSS": ("Average losses", "average loss"),
 }
 """Kinds drawn, in their order: names in titles, and titles of axes."""
+_NEVER_NEGATIVE = {"IMPORTANCE", "MEAN_ABSOLUTE_ATTRIBUTION"}
+"""Kinds whose intervals end at 0."""
 _TOOLTIP = tooltip(
     ("time", "time", ""),
     ("series", "of", ""),
@@ -96,7 +98,10 @@ def _plot(
         [(*features, *filter(None, [group])) or ("all",) for features, group in leading]
     )
     label_of = dict(zip(leading, labels, strict=True))
-    rows = [_row(each, label_of[each.subject]) for each in points if each.subject in label_of]
+    least = 0.0 if kind in _NEVER_NEGATIVE else -np.inf
+    rows = [
+        _row(each, label_of[each.subject], least) for each in points if each.subject in label_of
+    ]
     what, measure = _KINDS[kind]
     title = f"{what} over time for {shorten(clean(name_of(output)))}"
     remarks = [f"{len(runs):,} runs; lines up and down: 95 % intervals, each run by itself"]
@@ -128,7 +133,7 @@ def _reach(statistic: ReplicatedStatistic, output: int) -> float:
     return t_quantile(_LEVEL, statistic.unit_count, len(drawn)) * float(drawn.std(ddof=1))
 
 
-def _row(point: _TimedPoint, label: str) -> dict[str, object]:
+def _row(point: _TimedPoint, label: str, least: float) -> dict[str, object]:
     row: dict[str, object] = {
         "at": f"{point.at:%Y-%m-%dT%H:%M:%S}Z",
         "time": f"{point.at:%Y-%m-%d %H:%M} UTC",
@@ -136,7 +141,8 @@ def _row(point: _TimedPoint, label: str) -> dict[str, object]:
         "value": point.value,
     }
     if np.isfinite(point.reach):
-        row |= {"low": point.value - point.reach, "high": point.value + point.reach}
+        low = max(point.value - point.reach, least)
+        row |= {"low": low, "high": point.value + point.reach}
     return row
 
 
@@ -150,7 +156,7 @@ def _time_axis(times: Sequence[datetime]) -> Spec:
         "grid": False,
         "labelOverlap": "greedy",
     }
-    scale = {"type": "utc"}
+    scale = {"type": "utc", "padding": 12}
     return {"field": "at", "type": "temporal", "title": "time, UTC", "scale": scale, "axis": axis}
 
 
