@@ -110,7 +110,9 @@ def _plot(
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     name = f"timeline-{kind}-{output}".lower()
     x = _time_axis([run.at for run in runs])
-    return finish(name, title, remarks, description, _body(rows, labels, x, measure))
+    scale = {"zero": True} if kind in _NEVER_NEGATIVE else {"zero": False, "padding": 10}
+    y = {"type": "quantitative", "title": measure, "scale": scale}
+    return finish(name, title, remarks, description, _body(rows, labels, x, y))
 
 
 def _points(run: TimedStatistics, kind: str, output: str) -> Iterator[_TimedPoint]:
@@ -160,8 +162,7 @@ def _time_axis(times: Sequence[datetime]) -> Spec:
     return {"field": "at", "type": "temporal", "title": "time, UTC", "scale": scale, "axis": axis}
 
 
-def _body(rows: list[dict[str, object]], labels: Sequence[str], x: Spec, measure: str) -> Spec:
-    y: Spec = {"type": "quantitative", "title": measure, "scale": {"zero": False, "padding": 10}}
+def _body(rows: list[dict[str, object]], labels: Sequence[str], x: Spec, y: Spec) -> Spec:
     scale = {"domain": list(labels), "range": list(SERIES_COLOURS[: len(labels)])}
     legend = {"title": None, "symbolOpacity": 1} if len(labels) > 1 else None
     colour = {"field": "series", "type": "nominal", "scale": scale, "legend": legend}
