@@ -146,7 +146,8 @@ def bare(case: Case) -> float:
     names = [each.name for each in session.get_inputs()]
     feeds: dict[str, Array] = {"X": np.stack(list(case.columns.values()), axis=1)}
     if names != ["X"]:
-        feeds = {name: case.columns[name][:, np.newaxis] for name in names}
+        shapes = {each.name: (-1, *each.shape[1:]) for each in session.get_inputs()}
+        feeds = {name: case.columns[name].reshape(shapes[name]) for name in names}
     session.run(None, feeds)
     start = time.process_time()
     session.run(None, feeds)
