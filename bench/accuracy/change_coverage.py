@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.effects.black_box import BlackBox
-from onnxplain_server.methods import average_loss, interactions
+from onnxplain_server.methods import average_loss, interactions, permutation_importance
 from onnxplain_server.methods import partial_dependence as pd
 from onnxplain_server.methods.average_loss import Compared
 from onnxplain_server.methods.changes.comparison import ChangeOptions, compare
@@ -33,6 +33,7 @@ from onnxplain_server.methods.groups import Group
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.resampling import ReplicatedStatistic, Resampling, RowUnits
 from onnxplain_server.methods.sampled import curve_bands
+from onnxplain_server.methods.sampled.permutation_importance import influences_of
 from onnxplain_server.methods.sampled.replicated_curves import ResampledRows
 
 from bench.accuracy.coverage_problems import FEATURES, Function, drawn, effects
@@ -87,6 +88,7 @@ KINDS = {
     "IMPORTANCE": "importance, shares",
     "IMPORTANCE_SQUARE": "importance, mean squares",
     "AVERAGE_LOSS": "average loss",
+    "PERMUTATION_IMPORTANCE": "permutation importance",
     "PARTIAL_DEPENDENCE": "curves, whole",
 }
 
@@ -105,6 +107,8 @@ def truth(kind: str, features: tuple[str, ...], k: float) -> float:
     match kind:
         case "AVERAGE_LOSS":
             return 1 + 3 * k**2
+        case "PERMUTATION_IMPORTANCE":
+            return 0.0 if name == "b" else 2.0
         case "IMPORTANCE" | "IMPORTANCE_SQUARE":
             value = squares[name]
         case _:
@@ -132,6 +136,11 @@ def kept(rows: Matrix, noise: Vector, function: Function, seed: int) -> KeptStat
     compared = Compared(actual, [Group("", np.arange(len(rows)))], None, units)
     plain = average_loss.compute(engine, options, actual, compared.groups)
     found += average_loss.with_intervals(plain, engine, options, compared, seed).replicates
+    shuffled = permutation_importance.Options(
+        tuple((name,) for name in FEATURES), Comparison(Loss.SQUARED_ERROR)
+    )
+    own = influences_of(engine, shuffled, actual, seed, None)
+    found += own.with_replicates(own.result, units, seed, REPEATS).replicates
     return KeptStatistics(("y",), tuple(found))
 
 

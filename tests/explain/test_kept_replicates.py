@@ -11,8 +11,11 @@ from onnxplain_server.explain.answers.kept_replicates import with_kept_replicate
 from onnxplain_server.methods.accumulated_local_effects import Options as AccumulatedLocalEffects
 from onnxplain_server.methods.attributions import Options as Attributions
 from onnxplain_server.methods.average_loss import Options as AverageLoss
+from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.firm import Options as Firm
+from onnxplain_server.methods.individual_conditional_expectation import Options as Curves
 from onnxplain_server.methods.interactions import Options as Interactions
+from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.partial_dependence import Options as PartialDependence
 from onnxplain_server.methods.permutation_importance import Options as PermutationImportance
 from onnxplain_server.methods.resampling import KEPT_REPEATS, Resampling, Scheme
@@ -91,6 +94,26 @@ def test_interactions_keep_shares_and_mean_squares(make, clusters) -> None:
     assert not kept
 
 
+@pytest.mark.parametrize("clusters", ["", "c"])
+def test_permutation_importance_keeps_increases_of_the_loss(make, clusters) -> None:
+    """Twice: averages that the cache may have tell nothing of single rows."""
+    method = PermutationImportance(repeat_count=50, comparison=Comparison(Loss.SQUARED_ERROR))
+    once, again = (explained(make, method, cluster_column=clusters) for _ in range(2))
+
+    assert [each.features for each in once.replicates] == [("a",), ("b",)]
+    for kept, same, told in zip(once.replicates, again.replicates, once.importances, strict=True):
+        assert kept.values[0] == pytest.approx(told.values)
+        assert kept.replicates.mean() == pytest.approx(told.values[0], rel=0.1)
+        assert kept.unit_count == (N / 2 if clusters else N)
+        assert np.array_equal(kept.replicates, same.replicates)
+
+
+def test_permutation_importance_by_a_score_keeps_nothing(make) -> None:
+    method = PermutationImportance(comparison=Comparison(Loss.PAIRWISE_ACCURACY))
+
+    assert explained(make, method).replicates == ()
+
+
 @pytest.mark.parametrize("is_standardized", [True, False])
 def test_firm_keeps_squares_whose_spread_its_intervals_have(make, is_standardized) -> None:
     """Of the scale of the output: scores of a unit far from 1 are scaled on the way."""
@@ -139,7 +162,7 @@ def test_results_keep_nothing_unless_asked(make) -> None:
     ("methods", "path"),
     [
         pytest.param((), "replicates", id="an overview"),
-        pytest.param((PermutationImportance(),), "replicates", id="none with replicates"),
+        pytest.param((Curves(),), "replicates", id="none with replicates"),
         pytest.param((Attributions(row_indices=(1,)),), "replicates", id="chosen rows"),
         pytest.param(
             (Interactions(resampling=Resampling(20, Scheme.JACKKNIFE)),),

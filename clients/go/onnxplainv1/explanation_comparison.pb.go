@@ -61,6 +61,9 @@ const (
 	ReplicatedStatistic_PARTIAL_DEPENDENCE ReplicatedStatistic_Kind = 15
 	// Curve or surface of accumulated local effects, in the unit of the output.
 	ReplicatedStatistic_ACCUMULATED_LOCAL_EFFECT ReplicatedStatistic_Kind = 16
+	// Increase of the average loss by shuffling features: `PermutationImportanceResult.importances`, in its unit. Of
+	// losses that are averages over rows only.
+	ReplicatedStatistic_PERMUTATION_IMPORTANCE ReplicatedStatistic_Kind = 17
 )
 
 // Enum value maps for ReplicatedStatistic_Kind.
@@ -83,6 +86,7 @@ var (
 		14: "MEAN_ABSOLUTE_ATTRIBUTION",
 		15: "PARTIAL_DEPENDENCE",
 		16: "ACCUMULATED_LOCAL_EFFECT",
+		17: "PERMUTATION_IMPORTANCE",
 	}
 	ReplicatedStatistic_Kind_value = map[string]int32{
 		"KIND_UNSPECIFIED":            0,
@@ -102,6 +106,7 @@ var (
 		"MEAN_ABSOLUTE_ATTRIBUTION":   14,
 		"PARTIAL_DEPENDENCE":          15,
 		"ACCUMULATED_LOCAL_EFFECT":    16,
+		"PERMUTATION_IMPORTANCE":      17,
 	}
 )
 
@@ -1302,7 +1307,7 @@ const file_onnxplain_v1_explanation_comparison_proto_rawDesc = "" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x12A\n" +
 	"\n" +
 	"statistics\x18\x02 \x03(\v2!.onnxplain.v1.ReplicatedStatisticR\n" +
-	"statistics\"\xe5\x05\n" +
+	"statistics\"\x81\x06\n" +
 	"\x13ReplicatedStatistic\x12:\n" +
 	"\x04kind\x18\x01 \x01(\x0e2&.onnxplain.v1.ReplicatedStatistic.KindR\x04kind\x12\x1a\n" +
 	"\bfeatures\x18\x02 \x03(\tR\bfeatures\x12\x14\n" +
@@ -1315,7 +1320,7 @@ const file_onnxplain_v1_explanation_comparison_proto_rawDesc = "" +
 	"\n" +
 	"unit_count\x18\a \x01(\x01R\tunitCount\x12\x1d\n" +
 	"\n" +
-	"is_stepped\x18\b \x01(\bR\tisStepped\"\xbf\x03\n" +
+	"is_stepped\x18\b \x01(\bR\tisStepped\"\xdb\x03\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11TOTAL_INTERACTION\x10\x01\x12\x17\n" +
@@ -1335,7 +1340,8 @@ const file_onnxplain_v1_explanation_comparison_proto_rawDesc = "" +
 	"\x16FIRM_IMPORTANCE_SQUARE\x10\r\x12\x1d\n" +
 	"\x19MEAN_ABSOLUTE_ATTRIBUTION\x10\x0e\x12\x16\n" +
 	"\x12PARTIAL_DEPENDENCE\x10\x0f\x12\x1c\n" +
-	"\x18ACCUMULATED_LOCAL_EFFECT\x10\x10\"\xb6\x02\n" +
+	"\x18ACCUMULATED_LOCAL_EFFECT\x10\x10\x12\x1a\n" +
+	"\x16PERMUTATION_IMPORTANCE\x10\x11\"\xb6\x02\n" +
 	"\x11ComparisonOptions\x12.\n" +
 	"\x10confidence_level\x18\x01 \x01(\x01H\x00R\x0fconfidenceLevel\x88\x01\x01\x12J\n" +
 	"\n" +

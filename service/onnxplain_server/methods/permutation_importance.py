@@ -32,6 +32,7 @@ from onnxplain_server.methods.infinite_losses import (
 from onnxplain_server.methods.loss_notes import check_defined, floor_notes, undefined_notes
 from onnxplain_server.methods.losses import Loss, Measure
 from onnxplain_server.methods.option_checks import check_limits, choose
+from onnxplain_server.methods.resampling import ReplicatedStatistic
 
 Observer: TypeAlias = Callable[[Sequence[Indices], Sequence[Matrix]], None]
 """Gets, of an entry, the row whose values each row got, (n_rows,), and the predictions, for each
@@ -46,12 +47,20 @@ class Options:
     ----------
     features : tuple of tuples of str
         Features of an entry are shuffled together. Empty, before `resolve`: each one singly.
+    kept_repeat_count : int
+        Replicates of averages over rows that the result keeps, to be compared with others.
     """
 
     features: tuple[tuple[str, ...], ...] = ()
     comparison: Comparison = field(default_factory=Comparison)
     repeat_count: int = PermutationImportanceOptions.repeat_count.default
     normalize: bool = PermutationImportanceOptions.normalize.default
+    kept_repeat_count: int = 0
+
+    @property
+    def may_keep_replicates(self) -> bool:
+        """Return whether results may keep replicates, if the request asks for them."""
+        return True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +93,8 @@ class Result:
         Average losses before shuffling.
     loss : Measure
     notes : tuple of Note
+    replicates : tuple of ReplicatedStatistic
+        Where they are kept.
     """
 
     output_names: tuple[str, ...]
@@ -92,6 +103,7 @@ class Result:
     loss: Measure
     normalize: bool
     notes: tuple[Note, ...] = ()
+    replicates: tuple[ReplicatedStatistic, ...] = ()
 
 
 def resolve(  # noqa: PLR0917 - all that defaults depend on
@@ -139,7 +151,7 @@ def compute(  # noqa: PLR0917 - arguments of the job
     beside : RowContext or None
         What the loss reads of these rows beside, if it is an expression or of a ranking.
     observe : callable or None
-        Gets the shuffles of each entry that the cache does not have.
+        Gets the shuffles of each entry. Then no average is taken from the cache.
 
     Raises
     ------
@@ -236,6 +248,8 @@ def _shuffled_losses(  # noqa: PLR0917 - as of `compute`
             observe(orders, predictions)
         return np.stack([loss.average(p, effects.background.weights) for p in predictions])
 
+    if observe is not None:
+        return shuffled()
     width = len(loss.output_names(effects))
     cache_key = f"{positions} {seed}".encode() + fingerprint(rows) + loss.identity
     shape = (options.repeat_count, width)

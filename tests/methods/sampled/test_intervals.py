@@ -7,6 +7,7 @@ import pytest
 from onnxplain_server.methods import partial_dependence, permutation_importance
 from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import Loss
+from onnxplain_server.methods.resampling import RowUnits
 from onnxplain_server.methods.sampled import partial_dependence as curves
 from onnxplain_server.methods.sampled import permutation_importance as shuffles
 from onnxplain_server.methods.sampled.intervals import SampledRows
@@ -43,7 +44,8 @@ def importances(make, whole: int):
     )
     rows = effects(make)
     actual = TARGET[rows.background.source][:, None]
-    return shuffles.compute(rows, options, actual, 0, None, SampledRows(whole, LEVEL)).importances
+    found = shuffles.influences_of(rows, options, actual, 0, None)
+    return found.with_intervals(SampledRows(whole, LEVEL)).importances
 
 
 def test_the_interval_of_a_curve_is_that_of_a_mean_of_a_finite_population(make) -> None:
@@ -93,21 +95,21 @@ def test_an_importance_varies_from_table_to_table_as_its_interval_says(
         repeat_count=repeat_count,
         normalize=normalize,
     )
-    values, errors = [], []
+    values, errors, spreads = [], [], []
     for seed in range(200):
         random = np.random.default_rng(seed)
         columns = dict(zip("ab", random.normal(size=(2, COUNT)), strict=True))
         rows = make.engine(product, columns).effects
-        found = shuffles.compute(
-            rows,
-            options,
-            rows.outputs() + random.normal(size=(COUNT, 1)),
-            seed,
-            None,
-            SampledRows(10**9, LEVEL),
-        ).importances[0]
+        actual = rows.outputs() + random.normal(size=(COUNT, 1))
+        influences = shuffles.influences_of(rows, options, actual, seed, None)
+        found = influences.with_intervals(SampledRows(10**9, LEVEL)).importances[0]
         values.append(found.values[0])
         assert found.upper is not None
         errors.append((found.upper - found.values)[0] / t.ppf(0.95, COUNT - 1))
+        units = RowUnits(np.arange(COUNT))
+        (kept,) = influences.with_replicates(influences.result, units, seed, 100).replicates
+        assert kept.values == found.values
+        spreads.append(kept.replicates[:, 0, 0].std())
 
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(values), rel=0.15)
+    assert np.sqrt(np.mean(np.square(spreads))) == pytest.approx(np.std(values), rel=0.15)

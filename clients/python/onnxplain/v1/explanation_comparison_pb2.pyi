@@ -38,6 +38,7 @@ class ReplicatedStatistic(_message.Message):
         MEAN_ABSOLUTE_ATTRIBUTION: _ClassVar[ReplicatedStatistic.Kind]
         PARTIAL_DEPENDENCE: _ClassVar[ReplicatedStatistic.Kind]
         ACCUMULATED_LOCAL_EFFECT: _ClassVar[ReplicatedStatistic.Kind]
+        PERMUTATION_IMPORTANCE: _ClassVar[ReplicatedStatistic.Kind]
     KIND_UNSPECIFIED: ReplicatedStatistic.Kind
     TOTAL_INTERACTION: ReplicatedStatistic.Kind
     OVERALL_INTERACTION: ReplicatedStatistic.Kind
@@ -55,6 +56,7 @@ class ReplicatedStatistic(_message.Message):
     MEAN_ABSOLUTE_ATTRIBUTION: ReplicatedStatistic.Kind
     PARTIAL_DEPENDENCE: ReplicatedStatistic.Kind
     ACCUMULATED_LOCAL_EFFECT: ReplicatedStatistic.Kind
+    PERMUTATION_IMPORTANCE: ReplicatedStatistic.Kind
     KIND_FIELD_NUMBER: _ClassVar[int]
     FEATURES_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]

@@ -29,6 +29,7 @@ _RANKED = frozenset({
     ReplicatedStatistic.FIRM_IMPORTANCE,
     ReplicatedStatistic.FIRM_IMPORTANCE_SQUARE,
     ReplicatedStatistic.MEAN_ABSOLUTE_ATTRIBUTION,
+    ReplicatedStatistic.PERMUTATION_IMPORTANCE,
 })  # fmt: skip
 """Kinds of which the features with the largest values have metrics."""
 _LABELS = ("watch", "statistic", "features", "group", "output")

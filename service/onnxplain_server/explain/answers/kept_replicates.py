@@ -23,8 +23,8 @@ def with_kept_replicates(methods: tuple[Options, ...]) -> tuple[Options, ...]:
         raise ExplainError(
             Reason.INVALID_OPTION,
             "replicates are of interactions, partial dependence, accumulated local effects, "
-            "average loss, FIRM and attributions of rows that are drawn; name one of these in "
-            "methods, or leave replicates out",
+            "average loss, permutation importance, FIRM and attributions of rows that are drawn; "
+            "name one of these in methods, or leave replicates out",
             "replicates",
         )
     return keeping
@@ -43,7 +43,7 @@ def _keeping(options: Any, path: str) -> Options:
             )
         resampled: Options = replace(options, resampling=kept_repeats(resampling))
         return resampled
-    if getattr(options, "are_rows_drawn", False):
+    if getattr(options, "may_keep_replicates", False):
         averaged: Options = replace(options, kept_repeat_count=KEPT_REPEATS)
         return averaged
     own: Options = options

@@ -55,13 +55,28 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         far += reversed_ranking(*compared, effects.outputs, beside)
         return (*result.notes, *far)
 
+    def influences() -> sampled.Influences:
+        return sampled.influences_of(effects, options, actual, sample.seed, beside)
+
+    def keeping(found: sampled.Influences, result: Result) -> Result:
+        count = options.kept_repeat_count
+        return found.with_replicates(result, sample.units(rows), sample.seed, count)
+
+    def run() -> Result:
+        if not options.kept_repeat_count or not sampled.is_average(options):
+            return permutation_importance.compute(effects, options, actual, sample.seed, beside)
+        found = influences()
+        return keeping(found, found.result)
+
     def run_sampled(of: SampledRows) -> Result:
-        return sampled.compute(effects, options, actual, sample.seed, beside, of)
+        found = influences()
+        result = found.with_intervals(of)
+        return keeping(found, result) if options.kept_repeat_count else result
 
     return Job(
         options,
         permutation_importance.cost(effects, options),
-        lambda: permutation_importance.compute(effects, options, actual, sample.seed, beside),
+        run,
         sample.used(rows),
         remarks=remarks,
         pairings=truth.pairings,
@@ -90,6 +105,7 @@ def _changes(options: Options) -> Iterator[Change]:
 
 PREPARATION = Preparation(
     prepare=prepare,
+    resamples_rows=lambda options: options.kept_repeat_count > 0,
     sample_shares=(16,),
     rehearsing=to_its_end,
     fewer_repetitions=_fewer_repetitions,

@@ -56,6 +56,11 @@ class Options:
         """Return whether the rows explained are drawn from the table."""
         return not self.row_indices and self.explained_rows is None
 
+    @property
+    def may_keep_replicates(self) -> bool:
+        """Return whether results may keep replicates: mean sizes of rows that are chance."""
+        return self.are_rows_drawn
+
     def players(self, names: Sequence[str]) -> tuple[tuple[int, ...], ...]:
         """Return the features of each player, in the order of their first ones."""
         grouped = {name for group in self.groups for name in group}

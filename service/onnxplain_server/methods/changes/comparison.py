@@ -49,6 +49,7 @@ _SIZES: Mapping[str, tuple[str, Callable[[Array], Array]]] = MappingProxyType({
     "FIRM_IMPORTANCE": ("FIRM_IMPORTANCE", np.abs),
     "FIRM_IMPORTANCE_SQUARE": ("FIRM_IMPORTANCE", lambda values: np.sqrt(np.maximum(values, 0))),
     "MEAN_ABSOLUTE_ATTRIBUTION": ("MEAN_ABSOLUTE_ATTRIBUTION", np.abs),
+    "PERMUTATION_IMPORTANCE": ("PERMUTATION_IMPORTANCE", lambda values: np.maximum(values, 0)),
 })  # fmt: skip
 """Kinds that rank features: the kind of the ranking, and their sizes in the output's unit."""
 

@@ -19,6 +19,7 @@ from onnxplain_server.plots.elements.style import BAR_STEP, PLAIN_COLOUR, PLOT_W
 
 _MOST = 15
 _KINDS = {
+    "PERMUTATION_IMPORTANCE": "increase of the loss by shuffling",
     "IMPORTANCE": "importance, share",
     "FIRM_IMPORTANCE": "importance by FIRM",
     "FIRM_IMPORTANCE_SQUARE": "squared importance by FIRM",
@@ -30,7 +31,7 @@ _KINDS = {
     "AVERAGE_LOSS": "average loss",
 }
 """Kinds drawn, in their order, with titles of axes: mean squares go along with shares."""
-_IMPORTANCES = list(_KINDS)[:4]
+_IMPORTANCES = list(_KINDS)[:5]
 _QUIET = "#9aa0a6"
 _LINE = {"type": "rule", "strokeWidth": 5, "opacity": 0.35}
 _RING = {"type": "point", "size": 70, "color": "#202124", "filled": False}

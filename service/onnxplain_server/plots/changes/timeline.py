@@ -25,6 +25,7 @@ _MOST_LINES, _MOST_PLOTS = 5, 4
 _MOST_TICKS = 5
 _LEVEL = 0.95
 _KINDS = {
+    "PERMUTATION_IMPORTANCE": ("Permutation importances", "increase of the loss by shuffling"),
     "IMPORTANCE": ("Importances", "importance, share"),
     "FIRM_IMPORTANCE": ("Importances by FIRM", "importance"),
     "FIRM_IMPORTANCE_SQUARE": ("Squared importances by FIRM", "squared importance"),
