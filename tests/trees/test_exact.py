@@ -69,6 +69,13 @@ def check(engine, brute, trees, rows, weights=None, groups=3) -> None:
             rest = whole + sum((-1) ** (order - len(p)) * pure[p] for p in parts)
             shift = joint.pure - rest  # known up to a constant
             assert close(shift, shift[:1].repeat(len(shift), axis=0))
+    sets = [group for size in range(1, width) for group in combinations(range(width), size)]
+    both = zip(sets, engine.wholes(sets), engine.own_and_others(sets), strict=True)
+    for group, whole, (own, others) in both if width <= 4 else ():
+        rest = [k for k in range(width) if k not in group]
+        assert close(whole, reference.partial_dependence(group, at[:, list(group)]))
+        assert (own == whole).all()
+        assert close(others, reference.partial_dependence(rest, at[:, rest]))
 
 
 @FORMS

@@ -11,7 +11,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note, Scale
 from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.effects.background import Background, merge, unmerged
-from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.engine import RowEffects
 from onnxplain_server.explain.methods.interaction_approximation import (
     approximated,
     knots_unnecessary,
@@ -29,6 +29,7 @@ from onnxplain_server.methods.target_outputs import named_outputs
 
 _REPEATS = 200
 """Replicates of intervals from a sample, where the request has none."""
+_TRIPLE = 3
 _KNOTS = 15
 """Knots between which effects are interpolated where time is saved."""
 
@@ -54,19 +55,18 @@ def prepare(task: Task, options: Options) -> Job[Result]:
             f"{task.path}.permutation_count",
         )
     truth = _test_target(task, options)
-    rows = sample.drawn
-    actual = None if truth is None else truth.values[rows]
     background = _background(sample, options)
-    # An engine of its own, whose plan holds only the predictions of this method.
-    effects, unnecessary = approximated(task.effects.restrict(background), options)
-    units = sample.units(background.source)
-    notes = _pairs_sampled(effects, options) if options.pairwise_feature_count != 0 else ()
+    effects, unnecessary = _effects(task, background, options)
+    rows, source = sample.drawn, effects.background.source
+    actual = None if truth is None else truth.values[rows][np.isin(background.source, source)]
+    units, weights = sample.units(source), effects.background.weights
+    notes = _pairs_sampled(effects, background, options)
     return Job(
         options,
         interactions.cost(effects, options),
         lambda: interactions.compute(effects, options, sample.seed, actual, units),
         sample.used(rows),
-        (*notes, *unnecessary, *few_rows_notes(options.resampling, background.weights, units)),
+        (*notes, *unnecessary, *few_rows_notes(options.resampling, weights, units)),
         remarks,
         truth.pairings if truth else (),
     )
@@ -77,7 +77,7 @@ def _streamed(task: Task, options: Options) -> Job[Result] | None:
     needs_rows = (
         options.resampling.repeat_count or options.permutation_count or options.quantile_bin_count
     )
-    if needs_rows or task.all_rows is None:
+    if needs_rows or options.groups or task.all_rows is None:
         return None
     trees, rows = task.all_rows
     names = task.sample.features.names
@@ -101,6 +101,16 @@ def _background(sample: Sample, options: Options) -> Background:
     rows, take = sample.drawn, merge if is_merged else unmerged
     features = interactions.approximate(sample.features.take(rows), options)
     return take(features, sample.weights[rows], sample.table.as_sent(rows), sample.weighted.unit)
+
+
+def _effects(
+    task: Task, background: Background, options: Options
+) -> tuple[RowEffects, tuple[Note, ...]]:
+    """Bind an engine of the method's own, whose plan holds only its predictions, to the rows."""
+    engine, notes = approximated(task.effects.restrict(background), options)
+    if options.groups:  # whose time grows with the square of the rows where that of triples does
+        engine = engine.for_joint(_TRIPLE)
+    return interactions.grouped(engine, options), notes
 
 
 def _test_target(task: Task, options: Options) -> Target | None:
@@ -141,14 +151,18 @@ def _check_one_output(task: Task, name: str) -> None:
     )
 
 
-def _pairs_sampled(effects: Effects, options: Options) -> tuple[Note, ...]:
-    """Warn if pairs are computed on fewer rows than single features."""
-    sampled = interactions.for_joint(effects, options)
-    pair_rows, rows = len(sampled.background), len(effects.background)
-    if pair_rows == rows:
+def _pairs_sampled(
+    effects: RowEffects, background: Background, options: Options
+) -> tuple[Note, ...]:
+    """Warn if pairs, or with groups everything, are computed on fewer rows than there are."""
+    sampled = interactions.for_joint(effects, options).background
+    if len(sampled) == len(background) or (
+        options.pairwise_feature_count == 0 and not options.groups
+    ):
         return ()
+    what = "Interactions of groups of features" if options.groups else "Pairs and triples"
     message = (
-        f"Pairs and triples were computed on {pair_rows:,} of {rows:,} distinct rows, as their "
+        f"{what} were computed on {len(sampled):,} of {len(background):,} distinct rows, as their "
         "time grows with the square of the rows; set row_count for more."
     )
     return (Note(MethodWarning.PAIRS_SAMPLED, message),)

@@ -10,6 +10,7 @@ from onnxplain_server.methods.interactions.compute import (
     compute_streamed,
     cost,
     for_joint,
+    grouped,
     streamed_cost,
 )
 from onnxplain_server.methods.interactions.options import Options, resolve
@@ -25,6 +26,7 @@ __all__ = [
     "compute_streamed",
     "cost",
     "for_joint",
+    "grouped",
     "most_pairs",
     "resolve",
     "streamed_cost",
