@@ -148,6 +148,36 @@ def test_one_hot_columns_as_a_group_are_their_category(make, columns, scheme: st
             assert one.spread.lower == pytest.approx(other.spread.lower, rel=1e-6)
 
 
+def test_features_of_groups_that_are_known_to_be_unused_cost_nothing(make, columns) -> None:
+    def of_three(a, c, e):
+        return a * c + np.exp(e / 3) * a
+
+    def of_six(a, _b, c, _d, e, _f):
+        return of_three(a, c, e)
+
+    given: dict[str, Any] = {"pairwise_feature_count": 4, "threeway_feature_count": 4}
+    grouped = Options(groups=(("a", "b"), ("d", "f")), **given)
+    columns = columns | {"c": np.arange(25.0)}  # so that no two rows are equal
+    used = {name: columns[name] for name in "ace"}
+    engines = {
+        "known": make.engine(of_six, columns, without={0: [1, 3, 5]}),
+        "unknown": make.engine(of_six, columns),
+        "without": make.engine(of_three, used),
+    }
+    found = {}
+    for name, engine in engines.items():
+        own = Options(**given) if name == "without" else grouped
+        options = interactions.resolve(own, engine.background.features.names, "p")
+        effects = interactions.grouped(engine.effects, options)
+        found[name] = interactions.compute(effects, options, 0)
+
+    for order in ("overall", "pairwise", "threeway", "importance"):
+        known, unknown = (getattr(found[name], order) for name in ("known", "unknown"))
+        for one, other in zip(known, unknown, strict=True):
+            assert parts(one) == pytest.approx(parts(other), rel=1e-9)
+    assert engines["known"].model.predicted == engines["without"].model.predicted
+
+
 @pytest.mark.parametrize(
     ("given", "said", "reason"),
     [

@@ -80,8 +80,6 @@ class GroupedEffects:
 
     def cost(self, features: Sequence[int]) -> int:
         """Bound the rows to predict for players together."""
-        if self._unused.intersection(features):
-            return 0
         return self._engine.cost(self._union(features))
 
     def pair_allowance(self) -> float:

@@ -11,6 +11,9 @@ from onnxplain_server.core.table import listed
 from onnxplain_server.methods.option_checks import check_groups, check_limits, choose
 from onnxplain_server.methods.resampling import Resampling
 
+GROUP_SIGN = " + "
+"""What joins the names of a group's features."""
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -60,7 +63,7 @@ class Options:
         grouped = {name for group in self.groups for name in group}
         single = [(name,) for name in self.features or names if name not in grouped]
         members = [tuple(sorted(map(names.index, each))) for each in (*self.groups, *single)]
-        return {" + ".join(names[j] for j in each): each for each in sorted(members)}
+        return {GROUP_SIGN.join(names[j] for j in each): each for each in sorted(members)}
 
 
 def resolve(options: Options, names: Sequence[str], path: str) -> Options:
