@@ -44,6 +44,9 @@ METHODS = [
     interactions.Options(pairwise_feature_count=6, threeway_feature_count=3),
     interactions.Options(knot_count=5),
     interactions.Options(quantile_bin_count=7),
+    interactions.Options(
+        groups=(("a", "two"), ("b", "ignored")), pairwise_feature_count=4, threeway_feature_count=4
+    ),
     CURVES,
     partial_dependence.Options(features=(("a", "two"), ("four",), ("ignored",)), grid_size=9),
     curves_of_rows.Options(features=("a", "two"), curve_count=30),
