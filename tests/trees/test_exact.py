@@ -158,6 +158,36 @@ def test_features_that_share_no_leaf_do_not_interact_at_all(
 
 
 @FORMS
+def test_one_hot_columns_together_have_the_effects_of_their_category(
+    form, regressor, engine, counting
+) -> None:
+    """Whatever the order in which trees ask for the columns."""
+    form(counting)
+    rng = np.random.default_rng(2)
+    category, other = rng.integers(0, 3, 70).astype(float), rng.normal(size=70)
+
+    def trees(*is_level):
+        above = (len(is_level), "GT", 0.0) if is_level else (1, "GT", 0.0)
+        first, second = is_level or ((0, "EQ", 1.0), (0, "EQ", 2.0))
+        return [
+            (first, (above, [1.0], [2.0]), (second, [4.0], (above, [8.0], [16.0]))),
+            (above, (second, (above, [3.0], [5.0]), (first, [7.0], [0.5])), [9.0]),
+        ]
+
+    hot = np.stack([category == 1, category == 2, other], axis=1).astype(float)
+    raw = engine(regressor(trees(), 2), np.stack([category, other], axis=1))
+    grouped = engine(regressor(trees((0, "GT", 0.5), (1, "GT", 0.5)), 3), hot)
+
+    single, _ = raw.single([0, 1])
+    (joint,) = raw.joint([(0, 1)])
+    ((own, others),) = grouped.own_and_others([(0, 1)])
+
+    assert close(own, single.own)
+    assert close(others, single.others)
+    assert close(joint.whole, grouped.outputs())
+
+
+@FORMS
 def test_a_path_with_a_hundred_features(form, regressor, engine, counting) -> None:
     """A chain of conditions: the product of 100 indicators, whose effects are known."""
     form(counting)

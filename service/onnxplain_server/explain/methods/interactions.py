@@ -194,7 +194,7 @@ def _changes(options: Options) -> Iterator[Change]:
             before = "" if count is None else f", in place of those of {count}"
             text = f"{what} measured{before}; other numbers stay the same."
             yield Change("pairwise_feature_count", fewer, text)
-    if not options.knot_count and not options.quantile_bin_count:
+    if not (options.knot_count or options.quantile_bin_count or options.groups):
         yield Change(
             "knot_count",
             _KNOTS,
