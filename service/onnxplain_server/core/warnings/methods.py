@@ -20,7 +20,7 @@ class MethodWarning(Enum):
     )
     PAIRS_SAMPLED = WarningDeclaration(
         WarningSection.EFFECTS,
-        cause="Pairs and triples, or interactions of groups of features, use a sample of the rows",
+        cause="Pairs and triples use a sample of the rows",
         remedy="Set `row_count`",
         tells=Tells.HOW_IT_WAS_MADE,
     )

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from onnxplain_server.core.arrays import Indices
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note, Scale
 from onnxplain_server.core.warnings import MethodWarning
@@ -55,18 +56,20 @@ def prepare(task: Task, options: Options) -> Job[Result]:
             f"{task.path}.permutation_count",
         )
     truth = _test_target(task, options)
-    background = _background(sample, options)
-    effects, unnecessary = _effects(task, background, options)
-    rows, source = sample.drawn, effects.background.source
-    actual = None if truth is None else truth.values[rows][np.isin(background.source, source)]
-    units, weights = sample.units(source), effects.background.weights
-    notes = _pairs_sampled(effects, background, options)
+    rows = _rows(task, options)
+    actual = None if truth is None else truth.values[rows]
+    background = _background(sample, rows, options)
+    # An engine of its own, whose plan holds only the predictions of this method.
+    engine, unnecessary = approximated(task.effects.restrict(background), options)
+    effects = interactions.grouped(engine, options)
+    units = sample.units(background.source)
+    notes = _pairs_sampled(effects, options) if options.pairwise_feature_count != 0 else ()
     return Job(
         options,
         interactions.cost(effects, options),
         lambda: interactions.compute(effects, options, sample.seed, actual, units),
         sample.used(rows),
-        (*notes, *unnecessary, *few_rows_notes(options.resampling, weights, units)),
+        (*notes, *unnecessary, *few_rows_notes(options.resampling, background.weights, units)),
         remarks,
         truth.pairings if truth else (),
     )
@@ -93,24 +96,24 @@ def _streamed(task: Task, options: Options) -> Job[Result] | None:
     )
 
 
-def _background(sample: Sample, options: Options) -> Background:
-    """Take the rows drawn, approximated; equal ones are merged unless single rows are drawn."""
+def _rows(task: Task, options: Options) -> Indices:
+    """Return the rows drawn; of groups as few as of triples, where time grows with their square."""
+    sample = task.sample
+    if not options.groups:
+        return sample.drawn
+    every = sample.merged_draw
+    kept = task.effects.restrict(every).for_joint(_TRIPLE).background
+    return sample.drawn if len(kept) == len(every) else sample.draw_few(sample.drawn, len(kept))
+
+
+def _background(sample: Sample, rows: Indices, options: Options) -> Background:
+    """Take rows, approximated; equal ones are merged unless single rows are drawn."""
     is_merged = not (options.resampling.repeat_count or options.permutation_count)
     if is_merged and not options.quantile_bin_count:
-        return sample.merged_draw
-    rows, take = sample.drawn, merge if is_merged else unmerged
+        return sample.merged_draw if rows is sample.drawn else sample.merged(rows)
+    take = merge if is_merged else unmerged
     features = interactions.approximate(sample.features.take(rows), options)
     return take(features, sample.weights[rows], sample.table.as_sent(rows), sample.weighted.unit)
-
-
-def _effects(
-    task: Task, background: Background, options: Options
-) -> tuple[RowEffects, tuple[Note, ...]]:
-    """Bind an engine of the method's own, whose plan holds only its predictions, to the rows."""
-    engine, notes = approximated(task.effects.restrict(background), options)
-    if options.groups:  # whose time grows with the square of the rows where that of triples does
-        engine = engine.for_joint(_TRIPLE)
-    return interactions.grouped(engine, options), notes
 
 
 def _test_target(task: Task, options: Options) -> Target | None:
@@ -151,18 +154,14 @@ def _check_one_output(task: Task, name: str) -> None:
     )
 
 
-def _pairs_sampled(
-    effects: RowEffects, background: Background, options: Options
-) -> tuple[Note, ...]:
-    """Warn if pairs, or with groups everything, are computed on fewer rows than there are."""
-    sampled = interactions.for_joint(effects, options).background
-    if len(sampled) == len(background) or (
-        options.pairwise_feature_count == 0 and not options.groups
-    ):
+def _pairs_sampled(effects: RowEffects, options: Options) -> tuple[Note, ...]:
+    """Warn if pairs are computed on fewer rows than single features."""
+    sampled = interactions.for_joint(effects, options)
+    pair_rows, rows = len(sampled.background), len(effects.background)
+    if pair_rows == rows:
         return ()
-    what = "Interactions of groups of features" if options.groups else "Pairs and triples"
     message = (
-        f"{what} were computed on {len(sampled):,} of {len(background):,} distinct rows, as their "
+        f"Pairs and triples were computed on {pair_rows:,} of {rows:,} distinct rows, as their "
         "time grows with the square of the rows; set row_count for more."
     )
     return (Note(MethodWarning.PAIRS_SAMPLED, message),)
