@@ -56,7 +56,9 @@ def grouped(effects: Effects, options: Options) -> RowEffects:
     """Return an engine's effects, with groups of features as one feature each."""
     if not options.groups:
         return effects
-    return GroupedEffects(effects, [*options.players(effects.background.features.names).values()])
+    players = options.players(effects.background.features.names)
+    has_triples = options.threeway_feature_count > 2
+    return GroupedEffects(effects, [*players.values()], has_triples=has_triples)
 
 
 def cost(effects: RowEffects, options: Options) -> int:

@@ -31,11 +31,14 @@ class GroupedEffects:
     engine : Effects
     players : sequence of tuples of int
         Features of each player; all together may be fewer than all.
+    has_triples : bool
+        Whether effects of three players are asked for, which need those of pairs.
     """
 
-    def __init__(self, engine: Effects, players: Sequence[Group]) -> None:
+    def __init__(self, engine: Effects, players: Sequence[Group], *, has_triples: bool) -> None:
         self._engine = engine
         self._players = players
+        self._has_triples = has_triples
         unused = engine.unused if isinstance(engine, UnusedFeatures) else frozenset()
         used = [tuple(j for j in player if j not in unused) for player in players]
         self._used = [own or player[:1] for own, player in zip(used, players, strict=True)]
@@ -71,12 +74,15 @@ class GroupedEffects:
 
     def restrict(self, background: Background) -> GroupedEffects:
         """Return the same on other rows."""
-        return GroupedEffects(self._engine.restrict(background), self._players)
+        return self._with(self._engine.restrict(background))
 
     def for_joint(self, order: int) -> GroupedEffects:
         """Return the same on the rows of joint effects."""
         engine = self._engine.for_joint(order)
-        return self if engine is self._engine else GroupedEffects(engine, self._players)
+        return self if engine is self._engine else self._with(engine)
+
+    def _with(self, engine: Effects) -> GroupedEffects:
+        return GroupedEffects(engine, self._players, has_triples=self._has_triples)
 
     def cost(self, features: Sequence[int]) -> int:
         """Bound the rows to predict for players together."""
@@ -125,6 +131,8 @@ class GroupedEffects:
                 for part in (*parts, group):
                     self._whole(part, weights)
                 yield Joint(group, self._effects[group], pure_effect(group, self._effects))
+            if not self._has_triples:
+                del self._effects[group]
 
     def _whole(self, group: Group, weights: Matrix | None) -> Array:
         """Return the effect of players together, which may be known."""
