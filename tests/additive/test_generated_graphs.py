@@ -308,6 +308,9 @@ def test_effects_of_additive_graphs_are_averages_of_predictions(seed: int) -> No
         case.close(apart - apart[0], 0 * apart)
         if case.additive.link is TermLink.IDENTITY and joint.features not in case.pairs:
             assert not joint.pure.any()
+    for pair, (own, rest) in zip(pairs, engine.own_and_others(pairs), strict=True):
+        case.close(own, case.average(pair, weights))
+        case.close(rest, case.average([k for k in case.every if k not in pair], weights))
     others = case.rng.integers(0, 3, (2, len(weights))) + np.eye(2, len(weights))
     for single in engine.single([seed % WIDTH], others):
         for own, rest, replicate in zip(single.own, single.others, others, strict=True):

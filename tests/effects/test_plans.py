@@ -46,6 +46,23 @@ def test_pairs_of_features_with_few_values_are_planned_by_their_values(make) -> 
     assert planned == n + (7 * 3 + n) * n + (6 * 9 + 4 * n) * n
 
 
+def test_groups_of_features_are_planned_by_their_values(make) -> None:
+    """Done are as many rows as the rows have combinations of values, which the plan falls to."""
+    n = 60
+    columns = {name: RANDOM.integers(0, 3, n) * 1.0 for name in NAMES[:-1]}
+    columns["h"] = RANDOM.normal(size=n)
+
+    options = interactions.Options(
+        groups=(("a", "b"), ("c", "d", "e")), pairwise_feature_count=5, threeway_feature_count=3
+    )
+    (_, planned), *_ = progress_of(make, products, columns, options)
+
+    # Groups of two and three features of 3 values have 9 and 27, any two of which have n.
+    pairs = [27, 27, *[n] * 5, 9, n, n]
+    triples = [n]
+    assert planned == n + (9 + 27 + 2 * 3 + n) * n + (sum(pairs) + sum(triples)) * n
+
+
 def test_the_plan_falls_while_features_drop_out_of_the_pairs(make) -> None:
     """Both classes choose the same 2 features of 8, which nobody knows at the start."""
 

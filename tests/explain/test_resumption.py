@@ -37,6 +37,7 @@ EACH = Comparison(target_columns=("y", "y"))
 METHODS = {
     "interactions": interactions.Options(threeway_feature_count=3),
     "interactions with replicates": interactions.Options(resampling=Resampling(repeat_count=20)),
+    "interactions of groups": interactions.Options(groups=(("a", "d"),)),
     "interactions between knots": interactions.Options(knot_count=8),
     "partial dependence": partial_dependence.Options(),
     "surfaces": partial_dependence.Options(features=(("a", "b"),)),

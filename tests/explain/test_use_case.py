@@ -497,6 +497,7 @@ def law_of_progress(host) -> None:
 
 
 ALL = Interactions(pairwise_feature_count=4, threeway_feature_count=4)
+GROUPED = Interactions(groups=(("a", "d"),), pairwise_feature_count=4, threeway_feature_count=4)
 KNOTS = Interactions(pairwise_feature_count=4, threeway_feature_count=3, knot_count=4)
 ASKED = [
     pytest.param(COLUMNS, (Interactions(pairwise_feature_count=0),), id="single features"),
@@ -506,6 +507,8 @@ ASKED = [
     pytest.param(COARSE | {"d": np.arange(40.0) % 2}, (ALL,), id="coarse features"),
     pytest.param(COLUMNS, (Interactions(quantile_bin_count=5),), id="bins"),
     pytest.param(COLUMNS, (KNOTS,), id="knots"),
+    pytest.param(COLUMNS, (GROUPED,), id="groups of features"),
+    pytest.param(COARSE | {"d": np.arange(40.0) % 2}, (GROUPED,), id="coarse groups of features"),
     pytest.param(COARSE | {"d": np.arange(40.0)}, (KNOTS,), id="knots of some features"),
     pytest.param(COLUMNS, (Curves(),), id="curves"),
     pytest.param(COARSE | {"d": np.arange(40.0)}, (Curves(group_column="a"),), id="groups"),

@@ -34,7 +34,7 @@ def shuffled(
 @pytest.fixture
 def moved(interactions: Build, statistic: Build) -> Build:
     def built(denominators=1.0, **numerators):
-        found = tuple(statistic(name, n, denominators) for name, n in numerators.items())
+        found = tuple(statistic((name,), n, denominators) for name, n in numerators.items())
         outputs = tuple(f"y{k}" for k in range(len(found[0].numerators)))
         return interactions(outputs, importance=found)
 
@@ -81,6 +81,14 @@ def test_disagreement_about_the_first_is_said(moved: Build) -> None:
     said = "Partial dependence finds b most important, permutation a"
     assert said in subtitle(plot)
     assert said in plot.description
+
+
+def test_a_group_of_features_has_both_importances_in_whatever_order_it_is_named(
+    moved: Build,
+) -> None:
+    (plot,) = compare(moved(**{"a": 1.0, "b + c": 16.0}), shuffled({"a": 5.0, "c+b": 10.0}))
+
+    assert rows(plot)[:2] == [("b + c", "partial dependence", 1), ("b + c", "permutation", 1)]
 
 
 def test_outputs_are_summed_as_losses_are(moved: Build) -> None:

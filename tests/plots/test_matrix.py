@@ -155,6 +155,15 @@ def test_beside_permutation_importances_features_stand_in_their_order(some: Resu
     assert "Ordered so that" in subtitle(plots(some)[0])
 
 
+def test_a_group_of_features_stands_where_its_first_would() -> None:
+    names = ("age", "sea + rooms", "income")
+    some = one_output([0.3, 0.2, 0.1], [1, 2, 3], names=names)
+
+    (matrix,) = plots(some, ["rooms", "income", "age", "sea"])
+
+    assert order(matrix) == ["sea + rooms", "income", "age"]
+
+
 def test_sizes_decide_the_order_and_not_shares(some: Result) -> None:
     pairs = tuple(
         dataclasses.replace(s, denominators=1e3 * s.numerators**2 if i else s.numerators)

@@ -69,6 +69,13 @@ def check(engine, brute, trees, rows, weights=None, groups=3) -> None:
             rest = whole + sum((-1) ** (order - len(p)) * pure[p] for p in parts)
             shift = joint.pure - rest  # known up to a constant
             assert close(shift, shift[:1].repeat(len(shift), axis=0))
+    sets = [group for size in range(1, width) for group in combinations(range(width), size)]
+    both = zip(sets, engine.wholes(sets), engine.own_and_others(sets), strict=True)
+    for group, whole, (own, others) in both if width <= 4 else ():
+        rest = [k for k in range(width) if k not in group]
+        assert close(whole, reference.partial_dependence(group, at[:, list(group)]))
+        assert (own == whole).all()
+        assert close(others, reference.partial_dependence(rest, at[:, rest]))
 
 
 @FORMS
@@ -148,6 +155,36 @@ def test_features_that_share_no_leaf_do_not_interact_at_all(
     list(bound.single(range(3)))
     groups = [(0, 1), (0, 2), (1, 2), (0, 1, 2)]
     assert all((joint.pure == 0).all() for joint in bound.joint(groups))
+
+
+@FORMS
+def test_one_hot_columns_together_have_the_effects_of_their_category(
+    form, regressor, engine, counting
+) -> None:
+    """Whatever the order in which trees ask for the columns."""
+    form(counting)
+    rng = np.random.default_rng(2)
+    category, other = rng.integers(0, 3, 70).astype(float), rng.normal(size=70)
+
+    def trees(*is_level):
+        above = (len(is_level), "GT", 0.0) if is_level else (1, "GT", 0.0)
+        first, second = is_level or ((0, "EQ", 1.0), (0, "EQ", 2.0))
+        return [
+            (first, (above, [1.0], [2.0]), (second, [4.0], (above, [8.0], [16.0]))),
+            (above, (second, (above, [3.0], [5.0]), (first, [7.0], [0.5])), [9.0]),
+        ]
+
+    hot = np.stack([category == 1, category == 2, other], axis=1).astype(float)
+    raw = engine(regressor(trees(), 2), np.stack([category, other], axis=1))
+    grouped = engine(regressor(trees((0, "GT", 0.5), (1, "GT", 0.5)), 3), hot)
+
+    single, _ = raw.single([0, 1])
+    (joint,) = raw.joint([(0, 1)])
+    ((own, others),) = grouped.own_and_others([(0, 1)])
+
+    assert close(own, single.own)
+    assert close(others, single.others)
+    assert close(joint.whole, grouped.outputs())
 
 
 @FORMS

@@ -124,6 +124,11 @@ def check(bound: Linked, reference, max_order: int = 3) -> None:
             parts = [p for size in range(1, order + 1) for p in combinations(group, size)]
             assert close(joint.whole, effects[group])
             assert close(joint.pure, sum((-1) ** (order - len(p)) * effects[p] for p in parts))
+    pairs = list(combinations(range(width), 2)) if width == 3 else []
+    for group, (own, others) in zip(pairs, bound.own_and_others(pairs), strict=True):
+        rest = [k for k in range(width) if k not in group]
+        assert close(own, effects[group])
+        assert close(others, effects[tuple(rest)])
 
 
 @pytest.mark.parametrize("link", LinkFunction)

@@ -145,7 +145,13 @@ type InteractionsOptions struct {
 	// estimate of its error. Not together with `quantile_bin_count`. Ignored by
 	// the trees engine, which is exact.
 	// 0 turns it off, otherwise in [3, 10000]; default: 0.
-	KnotCount     *int32 `protobuf:"varint,10,opt,name=knot_count,json=knotCount,proto3,oneof" json:"knot_count,omitempty"`
+	KnotCount *int32 `protobuf:"varint,10,opt,name=knot_count,json=knotCount,proto3,oneof" json:"knot_count,omitempty"`
+	// Optional. Features that count as one, two or more per entry, each in one entry at most. All
+	// others count singly. A group is named by its features in table order, joined by " + ", and all
+	// counts of features count it as one. Not together with `knot_count`. With the trees engine behind
+	// a link function, all numbers are of as many rows as triples are.
+	// Default: each feature by itself.
+	Groups        []*FeatureGroup `protobuf:"bytes,11,rep,name=groups,proto3" json:"groups,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -248,6 +254,13 @@ func (x *InteractionsOptions) GetKnotCount() int32 {
 		return *x.KnotCount
 	}
 	return 0
+}
+
+func (x *InteractionsOptions) GetGroups() []*FeatureGroup {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
 }
 
 // How strongly features act together. Lists are in table order.
@@ -366,7 +379,8 @@ func (x *InteractionsResult) GetConfidenceLevel() float64 {
 // A statistic, kept as the two parts of its ratio.
 type InteractionStatistic struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The features that it is about; empty for the total.
+	// The features that it is about; empty for the total. Features of a group are one name, such as
+	// "latitude + longitude".
 	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
 	// Mean square of the interaction, one per output; squared unit of the
 	// output. Its square root is comparable between statistics.
@@ -503,7 +517,7 @@ var File_onnxplain_v1_interactions_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_interactions_proto_rawDesc = "" +
 	"\n" +
-	"\x1fonnxplain/v1/interactions.proto\x12\fonnxplain.v1\"\x81\x06\n" +
+	"\x1fonnxplain/v1/interactions.proto\x12\fonnxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\"\xb5\x06\n" +
 	"\x13InteractionsOptions\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x129\n" +
 	"\x16pairwise_feature_count\x18\x02 \x01(\x05H\x00R\x14pairwiseFeatureCount\x88\x01\x01\x129\n" +
@@ -518,7 +532,8 @@ const file_onnxplain_v1_interactions_proto_rawDesc = "" +
 	"\x11permutation_count\x18\t \x01(\x05H\x06R\x10permutationCount\x88\x01\x01\x12\"\n" +
 	"\n" +
 	"knot_count\x18\n" +
-	" \x01(\x05H\aR\tknotCount\x88\x01\x01\"F\n" +
+	" \x01(\x05H\aR\tknotCount\x88\x01\x01\x122\n" +
+	"\x06groups\x18\v \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\x06groups\"F\n" +
 	"\n" +
 	"Resampling\x12\x1a\n" +
 	"\x16RESAMPLING_UNSPECIFIED\x10\x00\x12\r\n" +
@@ -578,19 +593,21 @@ var file_onnxplain_v1_interactions_proto_goTypes = []any{
 	(*InteractionsOptions)(nil),         // 1: onnxplain.v1.InteractionsOptions
 	(*InteractionsResult)(nil),          // 2: onnxplain.v1.InteractionsResult
 	(*InteractionStatistic)(nil),        // 3: onnxplain.v1.InteractionStatistic
+	(*FeatureGroup)(nil),                // 4: onnxplain.v1.FeatureGroup
 }
 var file_onnxplain_v1_interactions_proto_depIdxs = []int32{
 	0, // 0: onnxplain.v1.InteractionsOptions.resampling:type_name -> onnxplain.v1.InteractionsOptions.Resampling
-	3, // 1: onnxplain.v1.InteractionsResult.total:type_name -> onnxplain.v1.InteractionStatistic
-	3, // 2: onnxplain.v1.InteractionsResult.overall:type_name -> onnxplain.v1.InteractionStatistic
-	3, // 3: onnxplain.v1.InteractionsResult.pairwise:type_name -> onnxplain.v1.InteractionStatistic
-	3, // 4: onnxplain.v1.InteractionsResult.threeway:type_name -> onnxplain.v1.InteractionStatistic
-	3, // 5: onnxplain.v1.InteractionsResult.importance:type_name -> onnxplain.v1.InteractionStatistic
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	4, // 1: onnxplain.v1.InteractionsOptions.groups:type_name -> onnxplain.v1.FeatureGroup
+	3, // 2: onnxplain.v1.InteractionsResult.total:type_name -> onnxplain.v1.InteractionStatistic
+	3, // 3: onnxplain.v1.InteractionsResult.overall:type_name -> onnxplain.v1.InteractionStatistic
+	3, // 4: onnxplain.v1.InteractionsResult.pairwise:type_name -> onnxplain.v1.InteractionStatistic
+	3, // 5: onnxplain.v1.InteractionsResult.threeway:type_name -> onnxplain.v1.InteractionStatistic
+	3, // 6: onnxplain.v1.InteractionsResult.importance:type_name -> onnxplain.v1.InteractionStatistic
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_interactions_proto_init() }
@@ -598,6 +615,7 @@ func file_onnxplain_v1_interactions_proto_init() {
 	if File_onnxplain_v1_interactions_proto != nil {
 		return
 	}
+	file_onnxplain_v1_partial_dependence_proto_init()
 	file_onnxplain_v1_interactions_proto_msgTypes[0].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -19,7 +19,7 @@ from onnxplain_server.core.row_draws import draw
 from onnxplain_server.effects.attributing.games import Attributed, ExactAttributions, Game
 from onnxplain_server.effects.attributing.mixed_rows import RowMixture, not_finite_mixed
 from onnxplain_server.effects.background import Background, combine, sum_by_code
-from onnxplain_server.effects.engine import Joint, Single, pure_effect
+from onnxplain_server.effects.engine import Group, Joint, Single, pure_effect
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.rounding import AVERAGING
 from onnxplain_server.effects.row_predictions import check_finite, not_finite_at
@@ -161,36 +161,44 @@ class Additive:
         return max(1, _BATCH_BYTES // (8 * len(self._background) * len(self.output_names)))
 
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
-        shares = self._rows.shares(weights)
         self._forget(weights)
-        for j in features:
-            own, others = self._single(j, shares)
-            if weights is None:
-                own, others = own[0], others[0]
+        effects = self.own_and_others([(j,) for j in features], weights)
+        for j, (own, others) in zip(features, effects, strict=True):
             self._effects[j,] = own
-            self._setup.ledger.spend(len(shares) * len(self._background), 0)
             yield Single(j, own, others)
 
-    def _single(self, feature: int, shares: Matrix) -> tuple[Cube, Cube]:
-        r"""Return F_j and F_\j at the rows: (n_sets, n, n_outputs) each."""
-        if feature not in self._rows.used:
+    def own_and_others(
+        self, groups: Sequence[Group], weights: Matrix | None = None
+    ) -> Iterator[tuple[Array, Array]]:
+        shares = self._rows.shares(weights)
+        for group in groups:
+            own, others = self._own_and_others(group, shares)
+            self._setup.ledger.spend(len(shares) * len(self._background), 0)
+            yield (own[0], others[0]) if weights is None else (own, others)
+
+    def _own_and_others(self, group: Group, shares: Matrix) -> tuple[Cube, Cube]:
+        r"""Return F_G and F_\G at the rows: (n_sets, n, n_outputs) each."""
+        used = [j for j in group if j in self._rows.used]
+        if not used:
             mean = np.tensordot(shares, self._rows.outputs, (1, 0))[:, np.newaxis]
             shape = (len(shares), *self._rows.outputs.shape)
             return np.broadcast_to(mean, shape), np.broadcast_to(self._rows.outputs, shape)
-        codes = self._background.codes[feature]
-        levels = self._rows.to_levels(feature)
-        means = average(self._model, levels, shares, sum_by_code(shares, codes))
+        first, codes = combine([self._background.codes[j] for j in used])
+        moved = self._rows.to_rows(used).at(first)
+        means = average(self._model, moved, shares, sum_by_code(shares, codes))
         assert means.over_points is not None  # noqa: S101 - shares of points were given
         return means.over_rows[:, codes], means.over_points
 
-    def joint(
-        self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
-    ) -> Iterator[Joint]:
+    def wholes(self, groups: Sequence[Group], weights: Matrix | None = None) -> Iterator[Array]:
         shares = self._rows.shares(weights)
         self._forget(weights)
         for group in groups:
-            whole = self._joint(group, shares, weights)
             self._setup.ledger.spend(len(shares) * len(self._background), 0)
+            yield self._joint(group, shares, weights)
+
+    def joint(self, groups: Sequence[Group], weights: Matrix | None = None) -> Iterator[Joint]:
+        shares = self._rows.shares(weights)
+        for group, whole in zip(groups, self.wholes(groups, weights), strict=True):
             if self._is_sum_of_parts(group):
                 yield Joint(group, whole, np.zeros_like(whole))
                 continue

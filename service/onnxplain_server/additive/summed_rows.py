@@ -102,14 +102,6 @@ class SummedRows:
         kinds = {j: self.row_kinds(j) for j in self._tables.features & set(features)}
         return Moved(self.rests(features), self.at_rows(features), self.crosses(kinds))
 
-    def to_levels(self, feature: int) -> Moved:
-        """Move a feature to each of its distinct values."""
-        count = len(self.background.levels[feature])
-        nothing = np.zeros((count, self.model.sum_count))
-        kinds = {j: self._level_kinds[j] for j in self._tables.features & {feature}}
-        points = self.terms.get(feature, nothing)
-        return Moved(self.rests([feature]), points, self.crosses(kinds))
-
     def _crossing(self, features: Collection[int]) -> list[Pair]:
         """Return the pairs of which one feature is among some."""
         return [pair for pair in self.pairs if len(set(pair) & set(features)) == 1]

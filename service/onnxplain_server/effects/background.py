@@ -108,6 +108,20 @@ class Background:
         merged = replace(self.take(first), weights=weights)
         return merged, inverse
 
+    def values_of(self, group: Sequence[int]) -> tuple[tuple[Array, ...], Indices]:
+        """Find the distinct values of features together, ascending.
+
+        Returns
+        -------
+        values : tuple of (n_values,), one per feature
+        codes : (n,)
+            Position of each row's own.
+        """
+        if len(group) == 1:
+            return (self.levels[group[0]],), self.codes[group[0]]
+        first, inverse = combine([self.codes[j] for j in group])
+        return tuple(self.columns[j][first] for j in group), inverse
+
     def take(self, rows: Indices) -> Background:
         """Select rows, which must be distinct."""
         columns = tuple(column[rows] for column in self.columns)

@@ -10,21 +10,22 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.attributing.mixed_rows import RowMixture, predict_mixed
-from onnxplain_server.effects.background import Background, combine, sum_by_code
+from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.curve_prediction import (
     CurvePredictor,
     SweepRequest,
     row_shares_only,
+    value_shares,
 )
 from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
-from onnxplain_server.effects.engine import Joint, Single, pure_effect, usual_pairs
+from onnxplain_server.effects.engine import Group, Joint, Single, pure_effect, usual_pairs
 from onnxplain_server.effects.hybrid_rows import HybridRows
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.effects.recording.averages_cache import AveragesCache
 from onnxplain_server.effects.recording.journal import Journal
 from onnxplain_server.effects.rounding import prediction_rounding
 from onnxplain_server.effects.row_predictions import RowPredictions
-from onnxplain_server.effects.sweep import Averages, Shares
+from onnxplain_server.effects.sweep import Averages
 from onnxplain_server.effects.weighted_mean import mean
 
 
@@ -107,50 +108,53 @@ class BlackBox:
         return prediction_rounding(self.outputs(), self._predictor.roundings)
 
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
-        used = [j for j in features if j not in self.unused]
-        cache = AveragesCache(self._cache, self._predictor.batch_size, weights)
-        entries = cache.get_pairs([self._single_keys(j) for j in used])
-        cached = {j: entry for j, entry in zip(used, entries, strict=True) if entry is not None}
-        own = self._background.weights if weights is None else weights
-        hybrid = {j for j in features if self._is_hybrid((j,))}
-        swept = self._sweeps(
-            self._over_levels(j, own, is_hybrid=j in hybrid) for j in used if j not in cached
-        )
+        used = self.own_and_others([(j,) for j in features if j not in self.unused], weights)
         for j in features:
-            if j in self.unused:
-                single = self._single_unused(j, weights)
-            elif j in cached:
-                self._predictor.ledger.spend(self.cost((j,)), 0)
-                single = self._single(j, cached[j])
+            own, others = self._of_unused(weights) if j in self.unused else next(used)
+            self._effects[j,] = own
+            yield Single(j, own, others)
+
+    def own_and_others(
+        self, groups: Sequence[Group], weights: Matrix | None = None
+    ) -> Iterator[tuple[Array, Array]]:
+        values = [*map(self._background.values_of, groups)]
+        hybrid = [self._is_hybrid(group) for group in groups]
+        cache = AveragesCache(self._cache, self._predictor.batch_size, weights)
+        keys = [
+            self._pair_keys(group, grid) for group, (grid, _) in zip(groups, values, strict=True)
+        ]
+        cached = cache.get_pairs(keys)
+        own = self._background.weights if weights is None else weights
+        swept = self._sweeps(
+            SweepRequest(group, grid, value_shares(own, codes), is_hybrid)
+            for group, (grid, codes), is_hybrid, found in zip(
+                groups, values, hybrid, cached, strict=True
+            )
+            if found is None
+        )
+        for group, (grid, codes), key, found in zip(groups, values, keys, cached, strict=True):
+            cost = self.cost(group, len(grid[0]))
+            self.release(self.cost(group) - cost)
+            averages = next(swept) if found is None else found
+            if found is None:
+                cache.put_pair(key, averages, cost)
             else:
-                averages = next(swept)
-                single = self._single(j, averages)
-                cache.put_pair(self._single_keys(j), averages, self.cost((j,)))
-            self._effects[j,] = single.own
-            yield single
+                self._predictor.ledger.spend(cost, 0)
+            # From the effect at the features' values that at the rows.
+            yield averages.points[..., codes, :], averages.rows
 
-    def _single_keys(self, feature: int) -> tuple[CacheKey, CacheKey]:
-        own = self.curve_predictor.key((feature,), (self._background.levels[feature],))
-        return own, CacheKey(f"others {feature}", len(self._background))
+    def _pair_keys(self, group: Group, grid: Sequence[Array]) -> tuple[CacheKey, CacheKey]:
+        name = str(group[0]) if len(group) == 1 else str(group)
+        others = CacheKey(f"others {name}", len(self._background))
+        return self.curve_predictor.key(group, grid), others
 
-    def _single(self, feature: int, averages: Averages) -> Single:
-        """Return the effect at the rows, from that at the feature's values."""
-        own = averages.points[..., self._background.codes[feature], :]
-        return Single(feature, own, averages.rows)
-
-    def _single_unused(self, feature: int, weights: Matrix | None) -> Single:
+    def _of_unused(self, weights: Matrix | None) -> tuple[Array, Array]:
         """Return an unused feature's effect, the mean, and that of all others, the predictions."""
         outputs = self.outputs()
         averages = mean(outputs, self._background.weights if weights is None else weights)
         shape = (*averages.shape[:-1], *outputs.shape)
         own = np.broadcast_to(averages[..., None, :], shape)
-        return Single(feature, own, np.broadcast_to(outputs, shape))
-
-    def _over_levels(self, feature: int, weights: Array, *, is_hybrid: bool) -> SweepRequest:
-        """Ask for a sweep of a feature over its own values."""
-        row_shares = weights / weights.sum(axis=-1, keepdims=True)
-        shares = Shares(sum_by_code(row_shares, self._background.codes[feature]), row_shares)
-        return SweepRequest((feature,), (self._background.levels[feature],), shares, is_hybrid)
+        return own, np.broadcast_to(outputs, shape)
 
     def _sweeps(self, requests: Iterable[SweepRequest]) -> Iterator[Averages]:
         return self.curve_predictor.sweeps(requests, self._sweep_hybrids)
@@ -172,7 +176,7 @@ class BlackBox:
         self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
     ) -> Iterator[Joint]:
         used = [group for group in groups if not self.unused.intersection(group)]
-        points = self._joint_at_rows(used, weights)
+        points = self.wholes(used, weights)
         for group in groups:
             if self.unused.intersection(group):
                 yield self._joint_unused(group)
@@ -180,16 +184,9 @@ class BlackBox:
                 self._effects[group] = next(points)
                 yield Joint(group, self._effects[group], pure_effect(group, self._effects))
 
-    def _joint_at_rows(
-        self, groups: Sequence[tuple[int, ...]], weights: Matrix | None
-    ) -> Iterator[Array]:
-        """Compute effects of groups at the rows, from their distinct combinations of values."""
-        codes, columns = self._background.codes, self._background.columns
-        combined = [combine([codes[j] for j in group]) for group in groups]
-        grids = [
-            tuple(columns[j][first] for j in group)
-            for group, (first, _) in zip(groups, combined, strict=True)
-        ]
+    def wholes(self, groups: Sequence[Group], weights: Matrix | None = None) -> Iterator[Array]:
+        values = [*map(self._background.values_of, groups)]
+        grids = [grid for grid, _ in values]
         hybrid = [self._is_hybrid(group) for group in groups]
         keys = [
             self.curve_predictor.key(g, grid, is_hybrid=is_hybrid)
@@ -207,19 +204,18 @@ class BlackBox:
         own = self._background.weights if weights is None else weights
         swept = self._sweeps(
             SweepRequest(group, grid, row_shares_only(own, len(grid[0])), is_hybrid)
-            for group, grid, is_hybrid, values in zip(groups, grids, hybrid, cached, strict=True)
-            if values is None
+            for group, grid, is_hybrid, found in zip(groups, grids, hybrid, cached, strict=True)
+            if found is None
         )
-        for group, grid, key, (_, inverse), values in zip(
-            groups, grids, keys, combined, cached, strict=True
-        ):
-            if values is not None:
-                self._predictor.ledger.spend(self.cost(group, len(grid[0])), 0)
-                yield values[..., inverse, :]
+        for group, (grid, codes), key, found in zip(groups, values, keys, cached, strict=True):
+            cost = self.cost(group, len(grid[0]))
+            if found is not None:
+                self._predictor.ledger.spend(cost, 0)
+                yield found[..., codes, :]
                 continue
             points = next(swept).points
-            cache.put(key, points, self.cost(group, len(grid[0])))
-            yield points[..., inverse, :]
+            cache.put(key, points, cost)
+            yield points[..., codes, :]
 
     def _joint_unused(self, group: tuple[int, ...]) -> Joint:
         """Return the effect of the group's used features, without a pure part."""

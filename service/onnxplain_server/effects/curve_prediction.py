@@ -282,3 +282,12 @@ def row_shares_only(weights: Array, n_points: int) -> Shares:
     """
     point_shares = np.zeros((*weights.shape[:-1], n_points))
     return Shares(point_shares, weights / weights.sum(axis=-1, keepdims=True))
+
+
+def value_shares(weights: Array, codes: Indices) -> Shares:
+    """Return shares for averages over rows, and over points that are the rows' own values.
+
+    `weights` are those of `row_shares_only`, `codes` the point of each row: (n_rows,).
+    """
+    row_shares = weights / weights.sum(axis=-1, keepdims=True)
+    return Shares(sum_by_code(row_shares, codes), row_shares)

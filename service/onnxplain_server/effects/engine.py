@@ -12,6 +12,8 @@ from onnxplain_server.effects.attributing.games import ExactAttributions
 from onnxplain_server.effects.attributing.mixed_rows import RowMixture
 from onnxplain_server.effects.background import Background
 
+Group = tuple[int, ...]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Single:
@@ -76,8 +78,8 @@ def usual_pairs(effects: Effects) -> float:
     return _USUAL_PAIRS * n * n / max(effects.cost(dearest[:2]), 1)
 
 
-class Effects(Protocol):
-    """An engine bound to a model and a background."""
+class RowEffects(Protocol):
+    """Effects at the rows of an engine, or of one with groups of features as one each."""
 
     @property
     def background(self) -> Background:
@@ -127,6 +129,50 @@ class Effects(Protocol):
     def batch_count(self, replicate_count: int) -> int:
         """Return the number of batches for the background's weights and `replicate_count` more."""
 
+    def restrict(self, background: Background) -> RowEffects:
+        """Return the same engine on other rows of the same table."""
+
+    def for_joint(self, order: int) -> RowEffects:
+        """Return the engine for effects of several features.
+
+        `self`, or the same engine on a sample of its rows, in their order, where the cost of joint
+        effects grows with the square of the rows and that of single ones does not.
+
+        Parameters
+        ----------
+        order : int
+            Most features in a group.
+        """
+
+    def cost(self, features: Sequence[int]) -> int:
+        """Bound the rows to predict for effects of features together, at the rows' own values."""
+
+    def pair_allowance(self) -> float:
+        """Return how many pairs take little time, by counts alone, which are the same anywhere."""
+
+    def release(self, rows: int) -> None:
+        """Release a plan of `rows` rows."""
+
+
+class Effects(RowEffects, Protocol):
+    """An engine bound to a model and a background."""
+
+    def own_and_others(
+        self, groups: Sequence[Group], weights: Matrix | None = None
+    ) -> Iterator[tuple[Array, Array]]:
+        r"""Compute F_G and F_\G of groups of features, as those of `single`, in their order.
+
+        Parameters
+        ----------
+        groups : sequence of tuples of int
+            Not all features, and none that the model is known to ignore.
+        weights : (n_replicates, n_rows)
+            As in `single`.
+        """
+
+    def wholes(self, groups: Sequence[Group], weights: Matrix | None = None) -> Iterator[Array]:
+        """Compute F_G of groups of features of any size, as `Joint.whole`; likewise."""
+
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         """Compute effects at points, one (n_points,) array per feature: (n_points, n_outputs)."""
 
@@ -166,29 +212,12 @@ class Effects(Protocol):
             Rows that `compute` predicts.
         """
 
-    def restrict(self, background: Background) -> Effects:
-        """Return the same engine on other rows of the same table."""
+    def restrict(self, background: Background) -> Effects: ...
 
-    def for_joint(self, order: int) -> Effects:
-        """Return the engine for effects of several features.
-
-        `self`, or the same engine on a sample of its rows, in their order, where the cost of joint
-        effects grows with the square of the rows and that of single ones does not.
-
-        Parameters
-        ----------
-        order : int
-            Most features in a group.
-        """
+    def for_joint(self, order: int) -> Effects: ...
 
     def cost(self, features: Sequence[int], n_points: int | None = None) -> int:
         """Bound the rows to predict at `n_points` points; None: at the rows' own values."""
-
-    def pair_allowance(self) -> float:
-        """Return how many pairs take little time, by counts alone, which are the same anywhere."""
-
-    def release(self, rows: int) -> None:
-        """Release a plan of `rows` rows."""
 
 
 @runtime_checkable

@@ -82,6 +82,7 @@ class Interpolated:
             engine.rounding_error,
         )
         self.batches, self.batch_count = engine.batches, engine.batch_count
+        self.own_and_others, self.wholes = engine.own_and_others, engine.wholes
 
     def restrict(self, background: Background) -> Interpolated:
         return Interpolated(self._engine.restrict(background), self._knot_count)

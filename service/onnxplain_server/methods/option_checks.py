@@ -33,6 +33,36 @@ def choose(requested: Sequence[str], names: Sequence[str], path: str) -> tuple[s
     return tuple(requested) or tuple(names)
 
 
+def check_groups(
+    groups: Sequence[Sequence[str]], names: Sequence[str], path: str
+) -> tuple[tuple[str, ...], ...]:
+    """Return groups of features that count as one, in table order of their first features.
+
+    Parameters
+    ----------
+    groups : sequence of sequences of str
+    names : sequence of str
+        All features, in table order, which features of a group get.
+    path : str
+
+    Raises
+    ------
+    ExplainError
+        UNKNOWN_FEATURE; INVALID_OPTION for a group of one, and for a feature in two.
+    """
+    for i, group in enumerate(groups):
+        choose(group or ("",), names, f"{path}[{i}].names")
+        if len(group) < 2:
+            raise ExplainError(
+                Reason.INVALID_OPTION,
+                f"one feature, {group[0]!r}; a group has at least two, and all others count singly",
+                f"{path}[{i}].names",
+            )
+    choose([name for group in groups for name in group], names, path)
+    members = sorted(sorted(map(names.index, group)) for group in groups)
+    return tuple(tuple(names[j] for j in group) for group in members)
+
+
 def check_limits(message: type, options: Any, path: str) -> None:
     """Refuse numbers outside the limits that the contract gives them.
 

@@ -15,7 +15,7 @@ from onnxplain_server.effects.attributing.games import ExactAttributions
 from onnxplain_server.effects.attributing.mixed_rows import RowMixture
 from onnxplain_server.effects.background import Background, fingerprint
 from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
-from onnxplain_server.effects.engine import Joint, Single
+from onnxplain_server.effects.engine import Group, Joint, Single
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.trees.exact import Exact
 from onnxplain_server.trees.linked import Linked
@@ -150,9 +150,15 @@ class CachedTrees:
                 self._store(pair, effects)
                 yield replace(single, own=effects[0], others=effects[1])
 
-    def joint(
-        self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
-    ) -> Iterator[Joint]:
+    def own_and_others(
+        self, groups: Sequence[Group], weights: Matrix | None = None
+    ) -> Iterator[tuple[Array, Array]]:
+        return self._engine.own_and_others(groups, weights)
+
+    def wholes(self, groups: Sequence[Group], weights: Matrix | None = None) -> Iterator[Array]:
+        return self._engine.wholes(groups, weights)
+
+    def joint(self, groups: Sequence[Group], weights: Matrix | None = None) -> Iterator[Joint]:
         if weights is not None or not self._caches_rows:
             yield from self._engine.joint(groups, weights)
             return

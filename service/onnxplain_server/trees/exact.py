@@ -11,7 +11,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.effects.attributing.games import Attributed, Game, Perturbation
 from onnxplain_server.effects.background import Background
-from onnxplain_server.effects.engine import Joint, Single
+from onnxplain_server.effects.engine import Group, Joint, Single
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.rounding import AVERAGING
 from onnxplain_server.trees.attributing.attributions import LeafAttributions
@@ -19,6 +19,7 @@ from onnxplain_server.trees.attributing.failure_counts import CountedBackground
 from onnxplain_server.trees.bound import BoundRows, TreeEffects
 from onnxplain_server.trees.counting.pure_effects import evaluate_pure
 from onnxplain_server.trees.counting.ranked_rows import cells_of
+from onnxplain_server.trees.counting.set_effects import SetEffects
 from onnxplain_server.trees.counting.strategies import Count, CountedLeaves, CountingStrategy
 from onnxplain_server.trees.groups import parts_of
 from onnxplain_server.trees.kernels.block_pool import BlockPool
@@ -85,7 +86,8 @@ class Exact(TreeEffects):
         to_outputs, rows = self._to_outputs, leaves.rows(background)
         bound = BoundRows(ensemble, background, output_names, outputs, to_outputs, pool, rows)
         super().__init__(bound, threads)
-        self._pure: dict[tuple[int, ...], Matrix] = {}
+        self._pure: dict[Group, Matrix] = {}
+        self._replicates: ReplicateEngines | None = None
         self._matrix = ensemble.matrix[outputs]
         self._are_targets = np.array_equal(self._matrix, np.eye(ensemble.matrix.shape[1]))
 
@@ -121,8 +123,7 @@ class Exact(TreeEffects):
 
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
         if weights is not None:
-            self._replicates = ReplicateEngines(self, weights)
-            yield from self._replicates.single(features)
+            yield from self._with_weights(weights).single(features)
             return
         for counted in self._strategy.singles(features, self._pool):
             j, own = counted.feature, counted.own
@@ -133,17 +134,41 @@ class Exact(TreeEffects):
             whole = self._to_outputs(self._mean + self._pure[j,])
             yield Single(j, whole, self._to_outputs(counted.others))
 
-    def joint(
-        self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
-    ) -> Iterator[Joint]:
+    def own_and_others(
+        self, groups: Sequence[Group], weights: Matrix | None = None
+    ) -> Iterator[tuple[Array, Array]]:
         if weights is not None:
-            yield from self._replicates.joint(groups)
+            yield from self._with_weights(weights).own_and_others(groups)
+            return
+        for group in groups:
+            others = [j for j in range(len(self.background.columns)) if j not in group]
+            own, rest = (self._to_outputs(self._sets.at_rows(part)) for part in (group, others))
+            self._ledger.spend(len(self.background), 0)
+            yield own, rest
+
+    def wholes(self, groups: Sequence[Group], weights: Matrix | None = None) -> Iterator[Array]:
+        if weights is not None:
+            yield from self._with_weights(weights).wholes(groups)
+            return
+        for group in groups:
+            self._ledger.spend(len(self.background), 0)
+            yield self._to_outputs(self._sets.at_rows(group))
+
+    def joint(self, groups: Sequence[Group], weights: Matrix | None = None) -> Iterator[Joint]:
+        if weights is not None:
+            yield from self._with_weights(weights).joint(groups)
             return
         count = self._prepare(groups, at_rows=True)
         wholes = self._pool.stream(lambda group: self._at_rows(group, count), groups, _AHEAD)
         for group, whole in zip(groups, wholes, strict=True):
             self._ledger.spend(len(self._bound.background), 0)
             yield Joint(group, whole, self._to_differences(self._pure[group]))
+
+    def _with_weights(self, weights: Matrix) -> ReplicateEngines:
+        """Return the engines for weights; those of the last call are memoized."""
+        if self._replicates is None or self._replicates.weights is not weights:
+            self._replicates = ReplicateEngines(self, weights)
+        return self._replicates
 
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         return next(self.curves([(features, points)]))
@@ -193,6 +218,11 @@ class Exact(TreeEffects):
         background = CountedBackground(ranked.codes, ranked.shares, reached)
         parts = self._ensemble, descent, self._leaves.boxes(self._pool), background
         return LeafAttributions(*parts, players, game)
+
+    @cached_property
+    def _sets(self) -> SetEffects:
+        boxes = self._leaves.boxes(self._pool)
+        return SetEffects(self._ensemble, boxes, self._bound.ranked, self._pool)
 
     @cached_property
     def _strategy(self) -> CountingStrategy:

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.core.row_draws import draw
 from onnxplain_server.effects.background import Background, combine
-from onnxplain_server.effects.engine import Joint, Single, pure_effect
+from onnxplain_server.effects.engine import Group, Joint, Single, pure_effect
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.rounding import AVERAGING
 from onnxplain_server.trees.bound import BoundRows, TreeEffects
@@ -156,9 +156,25 @@ class Linked(TreeEffects):
             self._ledger.spend(len(self._bound.background), 0)
             yield Single(j, self._effects[j,], self._of_scores(means.others))
 
-    def joint(
-        self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
-    ) -> Iterator[Joint]:
+    def own_and_others(
+        self, groups: Sequence[Group], weights: Matrix | None = None
+    ) -> Iterator[tuple[Array, Array]]:
+        if weights is not None:
+            yield from self._with_weights(weights).own_and_others(groups)
+            return
+        for group in groups:
+            self._ledger.spend(self.cost(group), 0)
+            yield self._average_both(group)
+
+    def wholes(self, groups: Sequence[Group], weights: Matrix | None = None) -> Iterator[Array]:
+        if weights is not None:
+            yield from self._with_weights(weights).wholes(groups)
+            return
+        for group in groups:
+            self._ledger.spend(self.cost(group), 0)
+            yield self._at_rows(group)
+
+    def joint(self, groups: Sequence[Group], weights: Matrix | None = None) -> Iterator[Joint]:
         if weights is not None:
             yield from self._with_weights(weights).joint(groups)
             return
@@ -211,18 +227,30 @@ class Linked(TreeEffects):
 
     def _average_in_parts(self, features: Sequence[int], points: Int32Array) -> Matrix:
         """Average predictions of all rows with the features at points, as `_at`."""
-        step = max(1, _MAX_HYBRID_ROWS // len(self._bound.background))
-        starts = range(0, points.shape[1], step)
-        return np.concatenate([self._average(features, points[:, s : s + step]) for s in starts])
+        shares = self._bound.ranked.shares
+        return np.concatenate([shares @ cube for cube in self._cubes(features, points)])
 
-    def _average(self, features: Sequence[int], points: Int32Array) -> Matrix:
-        """Average predictions of all rows with the features at few points, as `_at`."""
-        n, n_points = len(self._bound.background), points.shape[1]
-        codes = np.tile(self._bound.ranked.codes, n_points)
-        codes[list(features)] = np.repeat(points, n, axis=1)
-        outputs = self._bound.predict(codes)
-        average: Matrix = self._bound.ranked.shares @ outputs.reshape(n_points, n, -1)
-        return average
+    def _average_both(self, group: Group) -> tuple[Matrix, Matrix]:
+        r"""Compute F_G and F_\G of a group at the rows: (n, n_outputs) each."""
+        cells, shares = self._bound.ranked.codes[list(group)], self._bound.ranked.shares
+        first, inverse = combine([own.astype(np.intp) for own in cells])
+        point_shares = np.bincount(inverse, shares)
+        own, others, place = [], np.zeros_like(self.outputs()), 0
+        for cube in self._cubes(group, cells[:, first]):
+            own.append(shares @ cube)
+            others += np.tensordot(point_shares[place : place + len(cube)], cube, (0, 0))
+            place += len(cube)
+        return np.concatenate(own)[inverse], others
+
+    def _cubes(self, features: Sequence[int], points: Int32Array) -> Iterator[Cube]:
+        """Predict all rows with the features at points: (n_points, n, n_outputs), in parts."""
+        n = len(self._bound.background)
+        step = max(1, _MAX_HYBRID_ROWS // n)
+        for start in range(0, points.shape[1], step):
+            part = points[:, start : start + step]
+            codes = np.tile(self._bound.ranked.codes, part.shape[1])
+            codes[list(features)] = np.repeat(part, n, axis=1)
+            yield self._bound.predict(codes).reshape(part.shape[1], n, -1)
 
     def _to_outputs(self, targets: Matrix) -> Matrix:
         """Compute the selected outputs from sums of leaves."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix
-from onnxplain_server.effects.engine import Effects, Joint, Single
+from onnxplain_server.effects.engine import Effects, Group, Joint, Single
 
 
 class ReplicateEngines:
@@ -39,7 +39,22 @@ class ReplicateEngines:
             own = self._scatter([single.own for single in singles])
             yield Single(singles[0].feature, own, self._scatter([s.others for s in singles]))
 
-    def joint(self, groups: Sequence[tuple[int, ...]]) -> Iterator[Joint]:
+    def own_and_others(self, groups: Sequence[Group]) -> Iterator[tuple[Array, Array]]:
+        """Compute `Effects.own_and_others`, likewise."""
+        self._release(groups)
+        every = (engine.own_and_others(groups) for engine in self._engines)
+        for effects in zip(*every, strict=True):
+            own, others = map(self._scatter, zip(*effects, strict=True))
+            yield own, others
+
+    def wholes(self, groups: Sequence[Group]) -> Iterator[Array]:
+        """Compute `Effects.wholes`, likewise."""
+        self._release(groups)
+        yield from map(
+            self._scatter, zip(*(engine.wholes(groups) for engine in self._engines), strict=True)
+        )
+
+    def joint(self, groups: Sequence[Group]) -> Iterator[Joint]:
         """Compute `Effects.joint`, one array for all replicates."""
         self._release(groups)
         for joints in zip(*(engine.joint(groups) for engine in self._engines), strict=True):

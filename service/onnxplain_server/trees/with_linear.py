@@ -12,7 +12,7 @@ from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.effects.attributing.games import Attributed, Game
 from onnxplain_server.effects.attributing.mixed_rows import RowMixture, not_finite_mixed
 from onnxplain_server.effects.background import Background
-from onnxplain_server.effects.engine import Joint, Single
+from onnxplain_server.effects.engine import Group, Joint, Single
 from onnxplain_server.effects.rounding import AVERAGING
 from onnxplain_server.effects.row_predictions import check_finite, not_finite, not_finite_at
 from onnxplain_server.trees.exact import Exact
@@ -92,8 +92,7 @@ class ExactWithLinear:
 
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
         if weights is not None:
-            self._replicates = ReplicateEngines(self, weights)
-            yield from self._replicates.single(features)
+            yield from self._with_weights(weights).single(features)
             return
         for single in self._trees.single(features):
             moved = [single.feature]
@@ -102,15 +101,36 @@ class ExactWithLinear:
                 single, own=single.own + self._average(moved), others=single.others + others
             )
 
-    def joint(
-        self, groups: Sequence[tuple[int, ...]], weights: Matrix | None = None
-    ) -> Iterator[Joint]:
+    def own_and_others(
+        self, groups: Sequence[Group], weights: Matrix | None = None
+    ) -> Iterator[tuple[Array, Array]]:
         if weights is not None:
-            assert self._replicates is not None  # noqa: S101 - `single` came before
-            yield from self._replicates.joint(groups)
+            yield from self._with_weights(weights).own_and_others(groups)
+            return
+        for group, effects in zip(groups, self._trees.own_and_others(groups), strict=True):
+            moved = list(group)
+            others = self._unmoved(moved) + self._means[moved].sum(axis=0)
+            yield effects[0] + self._average(moved), effects[1] + others
+
+    def wholes(self, groups: Sequence[Group], weights: Matrix | None = None) -> Iterator[Array]:
+        if weights is not None:
+            yield from self._with_weights(weights).wholes(groups)
+            return
+        for group, whole in zip(groups, self._trees.wholes(groups), strict=True):
+            yield whole + self._average(group)
+
+    def joint(self, groups: Sequence[Group], weights: Matrix | None = None) -> Iterator[Joint]:
+        if weights is not None:
+            yield from self._with_weights(weights).joint(groups)
             return
         for joint in self._trees.joint(groups):
             yield replace(joint, whole=joint.whole + self._average(joint.features))
+
+    def _with_weights(self, weights: Matrix) -> ReplicateEngines:
+        """Return the engines for weights; those of the last call are memoized."""
+        if self._replicates is None or self._replicates.weights is not weights:
+            self._replicates = ReplicateEngines(self, weights)
+        return self._replicates
 
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         return next(self.curves([(features, points)]))

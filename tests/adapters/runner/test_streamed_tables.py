@@ -131,6 +131,21 @@ def test_fewer_rows_are_those_that_memory_draws(runner, known, tmp_path, monkeyp
     assert "read in blocks" not in found.receipt.engine_reason
 
 
+def test_groups_of_features_interact_on_the_sample(runner, known, tmp_path, monkeypatch) -> None:
+    cut_blocks(monkeypatch, 16, sampled=60)
+    table = drawn(known, 90, np.random.default_rng(0))
+    names = names_of(MODEL)
+    request = request_of(MODEL, feature_columns=names)
+    request.methods.add().interactions.groups.add(names=names[:2])
+
+    found, _ = answers(runner, request, table, tmp_path)
+
+    (explanation,) = found.explanations
+    assert explanation.rows.drawn_row_count == 60
+    assert list(explanation.interactions.overall[0].features) == [" + ".join(names[:2])]
+    assert any(note.code == "ROWS_DRAWN" for note in found.warnings)
+
+
 def test_permutation_importance_is_of_the_rows_that_memory_draws(
     runner, known, tmp_path, monkeypatch
 ) -> None:

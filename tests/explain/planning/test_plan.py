@@ -9,6 +9,7 @@ from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.explain import BoundTable, Engine, Question, Resources
 from onnxplain_server.explain.planning import rehearsal
 from onnxplain_server.explain.planning.plan import plan_explanation
+from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.methods import (
     attributions,
     average_loss,
@@ -44,6 +45,9 @@ METHODS = [
     interactions.Options(pairwise_feature_count=6, threeway_feature_count=3),
     interactions.Options(knot_count=5),
     interactions.Options(quantile_bin_count=7),
+    interactions.Options(
+        groups=(("a", "two"), ("b", "ignored")), pairwise_feature_count=4, threeway_feature_count=4
+    ),
     CURVES,
     partial_dependence.Options(features=(("a", "two"), ("four",), ("ignored",)), grid_size=9),
     curves_of_rows.Options(features=("a", "two"), curve_count=30),
@@ -270,6 +274,17 @@ def test_savings_at_least_halve_the_rows_to_predict(make, clock) -> None:
     without = interactions.Options(pairwise_feature_count=pairs)
     assert predicted(planned(make, model, without, row_count=100)) <= predicted(plan) / 2
     assert "standard errors" in by_field["row_count"].accuracy
+
+
+def test_savings_of_groups_of_features_are_none_that_refuse_them() -> None:
+    plain, grouped = interactions.Options(), interactions.Options(groups=(("a", "b"),))
+
+    offered, left = (
+        [change.name for change in preparation_of(options).changes(options)]
+        for options in (plain, grouped)
+    )
+
+    assert offered == [*left, "knot_count"]
 
 
 def test_a_budget_is_planned_as_it_is_computed(make) -> None:

@@ -22,21 +22,22 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from onnxplain.v1 import partial_dependence_pb2 as onnxplain_dot_v1_dot_partial__dependence__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fonnxplain/v1/interactions.proto\x12\x0connxplain.v1\"\xdf\x04\n\x13InteractionsOptions\x12\x10\n\x08\x66\x65\x61tures\x18\x01 \x03(\t\x12#\n\x16pairwise_feature_count\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12#\n\x16threeway_feature_count\x18\x03 \x01(\x05H\x01\x88\x01\x01\x12\x1f\n\x12quantile_bin_count\x18\x04 \x01(\x05H\x02\x88\x01\x01\x12\x1f\n\x12\x61\x62solute_threshold\x18\x05 \x01(\x01H\x03\x88\x01\x01\x12\x19\n\x0crepeat_count\x18\x06 \x01(\x05H\x04\x88\x01\x01\x12@\n\nresampling\x18\x07 \x01(\x0e\x32,.onnxplain.v1.InteractionsOptions.Resampling\x12\x1d\n\x10\x63onfidence_level\x18\x08 \x01(\x01H\x05\x88\x01\x01\x12\x1e\n\x11permutation_count\x18\t \x01(\x05H\x06\x88\x01\x01\x12\x17\n\nknot_count\x18\n \x01(\x05H\x07\x88\x01\x01\"F\n\nResampling\x12\x1a\n\x16RESAMPLING_UNSPECIFIED\x10\x00\x12\r\n\tBOOTSTRAP\x10\x01\x12\r\n\tJACKKNIFE\x10\x02\x42\x19\n\x17_pairwise_feature_countB\x19\n\x17_threeway_feature_countB\x15\n\x13_quantile_bin_countB\x15\n\x13_absolute_thresholdB\x0f\n\r_repeat_countB\x13\n\x11_confidence_levelB\x14\n\x12_permutation_countB\r\n\x0b_knot_count\"\xe6\x02\n\x12InteractionsResult\x12\x14\n\x0coutput_names\x18\x01 \x03(\t\x12\x14\n\x0cmean_squares\x18\x02 \x03(\x01\x12\x31\n\x05total\x18\x03 \x01(\x0b\x32\".onnxplain.v1.InteractionStatistic\x12\x33\n\x07overall\x18\x04 \x03(\x0b\x32\".onnxplain.v1.InteractionStatistic\x12\x34\n\x08pairwise\x18\x05 \x03(\x0b\x32\".onnxplain.v1.InteractionStatistic\x12\x34\n\x08threeway\x18\x06 \x03(\x0b\x32\".onnxplain.v1.InteractionStatistic\x12\x36\n\nimportance\x18\x07 \x03(\x0b\x32\".onnxplain.v1.InteractionStatistic\x12\x18\n\x10\x63onfidence_level\x18\x08 \x01(\x01\"\xd5\x01\n\x14InteractionStatistic\x12\x10\n\x08\x66\x65\x61tures\x18\x01 \x03(\t\x12\x12\n\nnumerators\x18\x02 \x03(\x01\x12\x14\n\x0c\x64\x65nominators\x18\x03 \x03(\x01\x12\x0e\n\x06values\x18\x04 \x03(\x01\x12\x17\n\x0fstandard_errors\x18\x05 \x03(\x01\x12\r\n\x05lower\x18\x06 \x03(\x01\x12\r\n\x05upper\x18\x07 \x03(\x01\x12\x0e\n\x06\x62iases\x18\x08 \x03(\x01\x12\x10\n\x08p_values\x18\t \x03(\x01\x12\x18\n\x10numerator_errors\x18\n \x03(\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1fonnxplain/v1/interactions.proto\x12\x0connxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\"\x8b\x05\n\x13InteractionsOptions\x12\x10\n\x08\x66\x65\x61tures\x18\x01 \x03(\t\x12#\n\x16pairwise_feature_count\x18\x02 \x01(\x05H\x00\x88\x01\x01\x12#\n\x16threeway_feature_count\x18\x03 \x01(\x05H\x01\x88\x01\x01\x12\x1f\n\x12quantile_bin_count\x18\x04 \x01(\x05H\x02\x88\x01\x01\x12\x1f\n\x12\x61\x62solute_threshold\x18\x05 \x01(\x01H\x03\x88\x01\x01\x12\x19\n\x0crepeat_count\x18\x06 \x01(\x05H\x04\x88\x01\x01\x12@\n\nresampling\x18\x07 \x01(\x0e\x32,.onnxplain.v1.InteractionsOptions.Resampling\x12\x1d\n\x10\x63onfidence_level\x18\x08 \x01(\x01H\x05\x88\x01\x01\x12\x1e\n\x11permutation_count\x18\t \x01(\x05H\x06\x88\x01\x01\x12\x17\n\nknot_count\x18\n \x01(\x05H\x07\x88\x01\x01\x12*\n\x06groups\x18\x0b \x03(\x0b\x32\x1a.onnxplain.v1.FeatureGroup\"F\n\nResampling\x12\x1a\n\x16RESAMPLING_UNSPECIFIED\x10\x00\x12\r\n\tBOOTSTRAP\x10\x01\x12\r\n\tJACKKNIFE\x10\x02\x42\x19\n\x17_pairwise_feature_countB\x19\n\x17_threeway_feature_countB\x15\n\x13_quantile_bin_countB\x15\n\x13_absolute_thresholdB\x0f\n\r_repeat_countB\x13\n\x11_confidence_levelB\x14\n\x12_permutation_countB\r\n\x0b_knot_count\"\xe6\x02\n\x12InteractionsResult\x12\x14\n\x0coutput_names\x18\x01 \x03(\t\x12\x14\n\x0cmean_squares\x18\x02 \x03(\x01\x12\x31\n\x05total\x18\x03 \x01(\x0b\x32\".onnxplain.v1.InteractionStatistic\x12\x33\n\x07overall\x18\x04 \x03(\x0b\x32\".onnxplain.v1.InteractionStatistic\x12\x34\n\x08pairwise\x18\x05 \x03(\x0b\x32\".onnxplain.v1.InteractionStatistic\x12\x34\n\x08threeway\x18\x06 \x03(\x0b\x32\".onnxplain.v1.InteractionStatistic\x12\x36\n\nimportance\x18\x07 \x03(\x0b\x32\".onnxplain.v1.InteractionStatistic\x12\x18\n\x10\x63onfidence_level\x18\x08 \x01(\x01\"\xd5\x01\n\x14InteractionStatistic\x12\x10\n\x08\x66\x65\x61tures\x18\x01 \x03(\t\x12\x12\n\nnumerators\x18\x02 \x03(\x01\x12\x14\n\x0c\x64\x65nominators\x18\x03 \x03(\x01\x12\x0e\n\x06values\x18\x04 \x03(\x01\x12\x17\n\x0fstandard_errors\x18\x05 \x03(\x01\x12\r\n\x05lower\x18\x06 \x03(\x01\x12\r\n\x05upper\x18\x07 \x03(\x01\x12\x0e\n\x06\x62iases\x18\x08 \x03(\x01\x12\x10\n\x08p_values\x18\t \x03(\x01\x12\x18\n\x10numerator_errors\x18\n \x03(\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'onnxplain.v1.interactions_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_INTERACTIONSOPTIONS']._serialized_start=50
-  _globals['_INTERACTIONSOPTIONS']._serialized_end=657
-  _globals['_INTERACTIONSOPTIONS_RESAMPLING']._serialized_start=412
-  _globals['_INTERACTIONSOPTIONS_RESAMPLING']._serialized_end=482
-  _globals['_INTERACTIONSRESULT']._serialized_start=660
-  _globals['_INTERACTIONSRESULT']._serialized_end=1018
-  _globals['_INTERACTIONSTATISTIC']._serialized_start=1021
-  _globals['_INTERACTIONSTATISTIC']._serialized_end=1234
+  _globals['_INTERACTIONSOPTIONS']._serialized_start=89
+  _globals['_INTERACTIONSOPTIONS']._serialized_end=740
+  _globals['_INTERACTIONSOPTIONS_RESAMPLING']._serialized_start=495
+  _globals['_INTERACTIONSOPTIONS_RESAMPLING']._serialized_end=565
+  _globals['_INTERACTIONSRESULT']._serialized_start=743
+  _globals['_INTERACTIONSRESULT']._serialized_end=1101
+  _globals['_INTERACTIONSTATISTIC']._serialized_start=1104
+  _globals['_INTERACTIONSTATISTIC']._serialized_end=1317
 # @@protoc_insertion_point(module_scope)

@@ -1,3 +1,4 @@
+from onnxplain.v1 import partial_dependence_pb2 as _partial_dependence_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -8,7 +9,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class InteractionsOptions(_message.Message):
-    __slots__ = ("features", "pairwise_feature_count", "threeway_feature_count", "quantile_bin_count", "absolute_threshold", "repeat_count", "resampling", "confidence_level", "permutation_count", "knot_count")
+    __slots__ = ("features", "pairwise_feature_count", "threeway_feature_count", "quantile_bin_count", "absolute_threshold", "repeat_count", "resampling", "confidence_level", "permutation_count", "knot_count", "groups")
     class Resampling(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         RESAMPLING_UNSPECIFIED: _ClassVar[InteractionsOptions.Resampling]
@@ -27,6 +28,7 @@ class InteractionsOptions(_message.Message):
     CONFIDENCE_LEVEL_FIELD_NUMBER: _ClassVar[int]
     PERMUTATION_COUNT_FIELD_NUMBER: _ClassVar[int]
     KNOT_COUNT_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
     features: _containers.RepeatedScalarFieldContainer[str]
     pairwise_feature_count: int
     threeway_feature_count: int
@@ -37,7 +39,8 @@ class InteractionsOptions(_message.Message):
     confidence_level: float
     permutation_count: int
     knot_count: int
-    def __init__(self, features: _Optional[_Iterable[str]] = ..., pairwise_feature_count: _Optional[int] = ..., threeway_feature_count: _Optional[int] = ..., quantile_bin_count: _Optional[int] = ..., absolute_threshold: _Optional[float] = ..., repeat_count: _Optional[int] = ..., resampling: _Optional[_Union[InteractionsOptions.Resampling, str]] = ..., confidence_level: _Optional[float] = ..., permutation_count: _Optional[int] = ..., knot_count: _Optional[int] = ...) -> None: ...
+    groups: _containers.RepeatedCompositeFieldContainer[_partial_dependence_pb2.FeatureGroup]
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., pairwise_feature_count: _Optional[int] = ..., threeway_feature_count: _Optional[int] = ..., quantile_bin_count: _Optional[int] = ..., absolute_threshold: _Optional[float] = ..., repeat_count: _Optional[int] = ..., resampling: _Optional[_Union[InteractionsOptions.Resampling, str]] = ..., confidence_level: _Optional[float] = ..., permutation_count: _Optional[int] = ..., knot_count: _Optional[int] = ..., groups: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ...) -> None: ...
 
 class InteractionsResult(_message.Message):
     __slots__ = ("output_names", "mean_squares", "total", "overall", "pairwise", "threeway", "importance", "confidence_level")

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from onnxplain_server.core.arrays import Indices
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note, Scale
 from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.effects.background import Background, merge, unmerged
-from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.engine import RowEffects
 from onnxplain_server.explain.methods.interaction_approximation import (
     approximated,
     knots_unnecessary,
@@ -29,6 +30,7 @@ from onnxplain_server.methods.target_outputs import named_outputs
 
 _REPEATS = 200
 """Replicates of intervals from a sample, where the request has none."""
+_TRIPLE = 3
 _KNOTS = 15
 """Knots between which effects are interpolated where time is saved."""
 
@@ -54,11 +56,12 @@ def prepare(task: Task, options: Options) -> Job[Result]:
             f"{task.path}.permutation_count",
         )
     truth = _test_target(task, options)
-    rows = sample.drawn
+    rows = _rows(task, options)
     actual = None if truth is None else truth.values[rows]
-    background = _background(sample, options)
+    background = _background(sample, rows, options)
     # An engine of its own, whose plan holds only the predictions of this method.
-    effects, unnecessary = approximated(task.effects.restrict(background), options)
+    engine, unnecessary = approximated(task.effects.restrict(background), options)
+    effects = interactions.grouped(engine, options)
     units = sample.units(background.source)
     notes = _pairs_sampled(effects, options) if options.pairwise_feature_count != 0 else ()
     return Job(
@@ -77,7 +80,7 @@ def _streamed(task: Task, options: Options) -> Job[Result] | None:
     needs_rows = (
         options.resampling.repeat_count or options.permutation_count or options.quantile_bin_count
     )
-    if needs_rows or task.all_rows is None:
+    if needs_rows or options.groups or task.all_rows is None:
         return None
     trees, rows = task.all_rows
     names = task.sample.features.names
@@ -93,12 +96,22 @@ def _streamed(task: Task, options: Options) -> Job[Result] | None:
     )
 
 
-def _background(sample: Sample, options: Options) -> Background:
-    """Take the rows drawn, approximated; equal ones are merged unless single rows are drawn."""
+def _rows(task: Task, options: Options) -> Indices:
+    """Return the rows drawn; of groups as few as of triples, where time grows with their square."""
+    sample = task.sample
+    if not options.groups:
+        return sample.drawn
+    every = sample.merged_draw
+    kept = task.effects.restrict(every).for_joint(_TRIPLE).background
+    return sample.drawn if len(kept) == len(every) else sample.draw_few(sample.drawn, len(kept))
+
+
+def _background(sample: Sample, rows: Indices, options: Options) -> Background:
+    """Take rows, approximated; equal ones are merged unless single rows are drawn."""
     is_merged = not (options.resampling.repeat_count or options.permutation_count)
     if is_merged and not options.quantile_bin_count:
-        return sample.merged_draw
-    rows, take = sample.drawn, merge if is_merged else unmerged
+        return sample.merged_draw if rows is sample.drawn else sample.merged(rows)
+    take = merge if is_merged else unmerged
     features = interactions.approximate(sample.features.take(rows), options)
     return take(features, sample.weights[rows], sample.table.as_sent(rows), sample.weighted.unit)
 
@@ -141,7 +154,7 @@ def _check_one_output(task: Task, name: str) -> None:
     )
 
 
-def _pairs_sampled(effects: Effects, options: Options) -> tuple[Note, ...]:
+def _pairs_sampled(effects: RowEffects, options: Options) -> tuple[Note, ...]:
     """Warn if pairs are computed on fewer rows than single features."""
     sampled = interactions.for_joint(effects, options)
     pair_rows, rows = len(sampled.background), len(effects.background)
@@ -180,7 +193,7 @@ def _changes(options: Options) -> Iterator[Change]:
             before = "" if count is None else f", in place of those of {count}"
             text = f"{what} measured{before}; other numbers stay the same."
             yield Change("pairwise_feature_count", fewer, text)
-    if not options.knot_count and not options.quantile_bin_count:
+    if not (options.knot_count or options.quantile_bin_count or options.groups):
         yield Change(
             "knot_count",
             _KNOTS,

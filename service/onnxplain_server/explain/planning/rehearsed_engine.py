@@ -58,7 +58,7 @@ class RehearsedBlackBox(BlackBox):
     def single(self, features: Sequence[int], weights: Matrix | None = None) -> Iterator[Single]:
         for single in super().single(features, weights):
             if single.feature in self._additive:
-                yield self._single_unused(single.feature, weights)
+                yield Single(single.feature, *self._of_unused(weights))
             else:
                 yield single
 

@@ -9,7 +9,7 @@ from onnxplain_server.core.contract_limits import AttributionsOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.attributing.games import Game, GameValue, Perturbation
-from onnxplain_server.methods.option_checks import check_limits, check_row_indices, choose
+from onnxplain_server.methods.option_checks import check_groups, check_limits, check_row_indices
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +80,7 @@ def resolve(options: Options, names: Sequence[str], row_count: int, path: str) -
         Rows of the table as sent.
     """
     check_limits(AttributionsOptions, options, path)
-    for i, group in enumerate(options.groups):
-        choose(group or ("",), names, f"{path}.groups[{i}].names")
-        if len(group) < 2:
-            raise ExplainError(
-                Reason.INVALID_OPTION,
-                f"one feature, {group[0]!r}; a group has at least two, and all others count singly",
-                f"{path}.groups[{i}].names",
-            )
-    choose([name for group in options.groups for name in group], names, f"{path}.groups")
+    check_groups(options.groups, names, f"{path}.groups")
     limits = AttributionsOptions.row_indices
     check_row_indices(options.row_indices, row_count, limits, f"{path}.row_indices")
     limits = AttributionsOptions.background_row_indices

@@ -10,13 +10,15 @@ from onnxplain_server.methods.interactions.compute import (
     compute_streamed,
     cost,
     for_joint,
+    grouped,
     streamed_cost,
 )
-from onnxplain_server.methods.interactions.options import Options, resolve
+from onnxplain_server.methods.interactions.options import GROUP_SIGN, Options, resolve
 from onnxplain_server.methods.interactions.pair_choice import most_pairs, usual_pair_effects
 from onnxplain_server.methods.interactions.result import Result, Statistic
 
 __all__ = [
+    "GROUP_SIGN",
     "Options",
     "Result",
     "Statistic",
@@ -25,6 +27,7 @@ __all__ = [
     "compute_streamed",
     "cost",
     "for_joint",
+    "grouped",
     "most_pairs",
     "resolve",
     "streamed_cost",

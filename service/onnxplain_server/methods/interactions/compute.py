@@ -22,8 +22,9 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Matrix
 from onnxplain_server.core.rows import Features
-from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.engine import Effects, RowEffects
 from onnxplain_server.effects.quantiles import to_bin_midpoints
+from onnxplain_server.methods.interactions.grouped_effects import GroupedEffects
 from onnxplain_server.methods.interactions.measurement_plan import Plan
 from onnxplain_server.methods.interactions.options import Options
 from onnxplain_server.methods.interactions.pair_choice import pair_limit
@@ -51,7 +52,16 @@ def approximate(features: Features, options: Options) -> Features:
     return replace(features, columns=tuple(columns))
 
 
-def cost(effects: Effects, options: Options) -> int:
+def grouped(effects: Effects, options: Options) -> RowEffects:
+    """Return an engine's effects, with groups of features as one feature each."""
+    if not options.groups:
+        return effects
+    players = options.players(effects.background.features.names)
+    has_triples = options.threeway_feature_count > 2
+    return GroupedEffects(effects, [*players.values()], has_triples=has_triples)
+
+
+def cost(effects: RowEffects, options: Options) -> int:
     """Return an upper bound of the number of rows to predict."""
     plan = _plan(effects, options)
     single = sum(effects.cost((j,)) for j in plan.positions)
@@ -62,13 +72,13 @@ def cost(effects: Effects, options: Options) -> int:
     return len(effects.background) + batches * (single + joint) + (screen.cost if screen else 0)
 
 
-def for_joint(effects: Effects, options: Options) -> Effects:
+def for_joint(effects: RowEffects, options: Options) -> RowEffects:
     """Return the engine on the rows on which pairs and triples are computed."""
     return effects.for_joint(_plan(effects, options).order)
 
 
 def compute(
-    effects: Effects,
+    effects: RowEffects,
     options: Options,
     seed: int,
     actual: Matrix | None = None,
@@ -78,6 +88,8 @@ def compute(
 
     Parameters
     ----------
+    effects : RowEffects
+        As `grouped` returns them.
     actual : (n, n_outputs)
         True values of the background's rows, if terms are tested; the background must then keep
         every row.
@@ -99,7 +111,7 @@ def compute(
 
 
 def _presented(
-    effects: Effects,
+    effects: RowEffects,
     options: Options,
     measure: WeightedMeasurement,
     units: RowUnits,
@@ -107,7 +119,7 @@ def _presented(
 ) -> Result:
     rows, outputs = effects.background, effects.outputs()
     return Presentation(
-        rows.features.names,
+        _player_names(rows.features.names, options),
         effects.output_names,
         options,
         measure,
@@ -141,7 +153,7 @@ def compute_streamed(trees: StreamedTrees, names: Sequence[str], options: Option
     return presented.result()
 
 
-def _plan(effects: Effects, options: Options) -> Plan:
+def _plan(effects: RowEffects, options: Options) -> Plan:
     plan = plan_of(effects.background.features.names, options)
     allowance = effects.for_joint(plan.order).pair_allowance
     return _limited(plan, options, allowance, len(effects.output_names))
@@ -165,14 +177,21 @@ def _limited(
 
 def plan_of(names: Sequence[str], options: Options) -> Plan:
     """Build the plan, with counts of pairs and triples capped by the number of features."""
-    positions = sorted(names.index(name) for name in options.features)
+    players = _player_names(names, options)
+    considered = range(len(players)) if options.groups else map(names.index, options.features)
+    positions = sorted(considered)
     asked = options.pairwise_feature_count
     pairwise = len(positions) if asked is None else min(asked, len(positions))
     threeway = min(options.threeway_feature_count, pairwise)
     return Plan(tuple(positions), pairwise, threeway, options.absolute_threshold)
 
 
-def _test(effects: Effects, options: Options, seed: int, actual: Matrix) -> PermutationTest:
+def _player_names(names: Sequence[str], options: Options) -> Sequence[str]:
+    """Return the names of the features, or of those considered with groups in their place."""
+    return [*options.players(names)] if options.groups else names
+
+
+def _test(effects: RowEffects, options: Options, seed: int, actual: Matrix) -> PermutationTest:
     rows = effects.background
     residuals = actual - effects.outputs()
     return PermutationTest(

@@ -10,7 +10,7 @@ from math import comb
 import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
-from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.engine import RowEffects
 from onnxplain_server.methods.interactions.pair_choice import (
     PairScreen,
     choose_pairs,
@@ -79,7 +79,7 @@ class Plan:
         spare = [j for j in self.positions if j not in chosen]
         return sorted((*chosen, *spare[: max(0, self.count(order) - len(chosen))]))
 
-    def screen(self, effects: Effects) -> PairScreen | None:
+    def screen(self, effects: RowEffects) -> PairScreen | None:
         """Return the screen by which pairs are chosen; None where all are measured."""
         if self.pair_limit is None:
             return None
@@ -137,7 +137,7 @@ class Plan:
             pairs = self.pair_limit + (comb(members[1], 2) if triples else 0)
         return pairs + triples
 
-    def joint_bound(self, effects: Effects) -> int:
+    def joint_bound(self, effects: RowEffects) -> int:
         """Return an upper bound of the rows to predict for pairs and triples.
 
         The cost of a group never falls with the cost of its features, so the groups of the most
@@ -181,7 +181,7 @@ class Plan:
         return candidates, min(self.count(order) * n_outputs, len(candidates))
 
 
-def group_cost(effects: Effects, features: Sequence[tuple[int, ...]]) -> int:
+def group_cost(effects: RowEffects, features: Sequence[tuple[int, ...]]) -> int:
     """Return the rows to predict for all groups of the features of each order."""
     return sum(
         effects.cost(group)

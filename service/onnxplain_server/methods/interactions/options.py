@@ -7,8 +7,12 @@ from dataclasses import dataclass, field, replace
 
 from onnxplain_server.core.contract_limits import InteractionsOptions
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.methods.option_checks import check_limits, choose
+from onnxplain_server.core.table import listed
+from onnxplain_server.methods.option_checks import check_groups, check_limits, choose
 from onnxplain_server.methods.resampling import Resampling
+
+GROUP_SIGN = " + "
+"""What joins the names of a group's features."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,8 @@ class Options:
         Resampling for standard errors and intervals.
     permutation_count : int
         0, or the number of permutations that test whether a term explains the target.
+    groups : tuple of tuples of str
+        Features that count as one; after `resolve`, each in table order.
     """
 
     features: tuple[str, ...] = ()
@@ -44,6 +50,20 @@ class Options:
     knot_count: int = InteractionsOptions.knot_count.default
     resampling: Resampling = field(default_factory=Resampling)
     permutation_count: int = InteractionsOptions.permutation_count.default
+    groups: tuple[tuple[str, ...], ...] = ()
+
+    def players(self, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
+        """Return the features of each player by its name, in the order of their first ones.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Features of the model.
+        """
+        grouped = {name for group in self.groups for name in group}
+        single = [(name,) for name in self.features or names if name not in grouped]
+        members = [tuple(sorted(map(names.index, each))) for each in (*self.groups, *single)]
+        return {GROUP_SIGN.join(names[j] for j in each): each for each in sorted(members)}
 
 
 def resolve(options: Options, names: Sequence[str], path: str) -> Options:
@@ -55,12 +75,10 @@ def resolve(options: Options, names: Sequence[str], path: str) -> Options:
         UNKNOWN_FEATURE or INVALID_OPTION.
     """
     features = choose(options.features, names, f"{path}.features")
-    if len(features) < 2:
-        raise ExplainError(
-            Reason.INVALID_OPTION,
-            f"interactions need at least 2 features; {len(features)} given",
-            f"{path}.features",
-        )
+    features = tuple(name for name in names if name in features)
+    groups = check_groups(options.groups, names, f"{path}.groups")
+    options = replace(options, features=features, groups=groups)
+    _check_grouping(options, names, path)
     check_limits(InteractionsOptions, options, path)
     if options.knot_count and options.quantile_bin_count:
         raise ExplainError(
@@ -68,4 +86,43 @@ def resolve(options: Options, names: Sequence[str], path: str) -> Options:
             "knot_count and quantile_bin_count are two approximations of the same; give one",
             f"{path}.knot_count",
         )
-    return replace(options, features=tuple(name for name in names if name in features))
+    return options
+
+
+def _check_grouping(options: Options, names: Sequence[str], path: str) -> None:
+    """Refuse groups of features that are not considered, or whose names are not their own."""
+    left_out = tuple(
+        name for group in options.groups for name in group if name not in options.features
+    )
+    if left_out:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"groups have {listed(left_out)}, which features leaves out; name all features of a "
+            "group in features, or none",
+            f"{path}.groups",
+        )
+    players = options.players(names)
+    count = len(options.groups) + len(options.features) - sum(map(len, options.groups))
+    if len(players) < count or any(
+        name in names and len(members) > 1 for name, members in players.items()
+    ):
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "the name of a group, its features joined by ' + ', is that of another feature or "
+            "group; rename a column",
+            f"{path}.groups",
+        )
+    if len(players) < 2:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "interactions need at least 2 features, of which a group counts as one; "
+            f"{len(players)} given",
+            f"{path}.groups" if options.groups else f"{path}.features",
+        )
+    if options.groups and options.knot_count:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "knot_count interpolates along single features, and not along groups; leave groups or "
+            "knot_count out",
+            f"{path}.knot_count",
+        )

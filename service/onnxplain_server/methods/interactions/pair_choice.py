@@ -16,7 +16,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.core.row_draws import draw
-from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.engine import RowEffects
 from onnxplain_server.effects.weighted_mean import center, mean_square
 
 Pair = tuple[int, ...]
@@ -63,7 +63,7 @@ class PairScreen:
 
     Parameters
     ----------
-    effects : Effects
+    effects : RowEffects
         The engine of pairs.
     positions : sequence of int
         Features.
@@ -76,7 +76,7 @@ class PairScreen:
         Upper bound of the rows to predict.
     """
 
-    def __init__(self, effects: Effects, positions: Sequence[int], limit: int) -> None:
+    def __init__(self, effects: RowEffects, positions: Sequence[int], limit: int) -> None:
         rows = len(effects.background)
         few = draw(effects.background.source, max(_FEWEST_ROWS, rows // _ROW_SHARE), 0)
         self._effects = effects.restrict(effects.background.take(few))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Vector
-from onnxplain_server.effects.engine import Effects
+from onnxplain_server.effects.engine import RowEffects
 from onnxplain_server.effects.weighted_mean import mean
 from onnxplain_server.methods.interactions.measurement_plan import (
     JOINT,
@@ -32,7 +32,7 @@ class WeightedMeasurement:
 
     Parameters
     ----------
-    effects : Effects
+    effects : RowEffects
     plan : Plan
     test : PermutationTest or None
         Tests on the rows of `effects`.
@@ -51,7 +51,7 @@ class WeightedMeasurement:
 
     def __init__(
         self,
-        effects: Effects,
+        effects: RowEffects,
         plan: Plan,
         test: PermutationTest | None = None,
         batch_count: int = 1,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods import interactions, permutation_importance
+from onnxplain_server.methods.interactions import GROUP_SIGN
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.bars import BarTitles, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
@@ -51,7 +54,7 @@ def _common(
     loss = _shown(permutation_result)
     before = permutation_result.baseline_losses
     losses = {
-        i.features: float(loss.increases(before, i.values).sum())
+        _members(i.features): float(loss.increases(before, i.values).sum())
         for i in permutation_result.importances
     }
     is_relative = permutation_result.normalize
@@ -62,10 +65,15 @@ def _common(
     features = [
         name
         for name in effects
-        if name in losses and np.isfinite([effects[name], losses[name]]).all()
+        if _members(name) in losses and np.isfinite([effects[name], losses[_members(name)]]).all()
     ]
-    values = np.array([[effects[name], losses[name]] for name in features])
+    values = np.array([[effects[name], losses[_members(name)]] for name in features])
     return features, values.reshape(-1, len(_WAYS))
+
+
+def _members(features: Sequence[str]) -> frozenset[str]:
+    """Return features of which the names of groups are made, in whatever order they are named."""
+    return frozenset(part for name in features for part in name.split(GROUP_SIGN))
 
 
 def _size(statistic: interactions.Statistic, *, is_relative: bool) -> float:
@@ -83,10 +91,10 @@ def _errors(
     """Return upper bounds of the standard errors of the sums over outputs: (n,)."""
     loss, before = _shown(permutation_result), permutation_result.baseline_losses
     errors = {
-        i.features: float(loss.increase_errors(before, i.values, i.standard_errors).sum())
+        _members(i.features): float(loss.increase_errors(before, i.values, i.standard_errors).sum())
         for i in permutation_result.importances
     }
-    return np.array([errors[names] for names in features])
+    return np.array([errors[_members(names)] for names in features])
 
 
 def _finding(features: list[tuple[str, ...]], values: Matrix, errors: Vector) -> str:

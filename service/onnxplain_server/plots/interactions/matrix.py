@@ -10,13 +10,13 @@ as shares of joint effects do not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import comb
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix
-from onnxplain_server.methods.interactions import Result, Statistic
+from onnxplain_server.methods.interactions import GROUP_SIGN, Result, Statistic
 from onnxplain_server.plots.claims.pair_coverage import pair_coverage
 from onnxplain_server.plots.elements.bars import JOINT, Bars
 from onnxplain_server.plots.elements.chart import Plot, finish
@@ -124,7 +124,12 @@ def _arrange(
     if not order:
         return [names[kept[at]] for at in seriate(similarities[np.ix_(kept, kept)])]
     place = {name: at for at, name in enumerate(order)}
-    return sorted((names[at] for at in kept), key=lambda name: place.get(name, len(place)))
+    return sorted((names[at] for at in kept), key=lambda name: _place(name, place))
+
+
+def _place(name: str, places: Mapping[str, int]) -> int:
+    """Return the place of a feature, or of the first one of a group; the last if none has any."""
+    return min(places.get(each, len(places)) for each in (name, *name.split(GROUP_SIGN)))
 
 
 def _similarities(result: Result, names: list[str], columns: tuple[int, ...]) -> Matrix:

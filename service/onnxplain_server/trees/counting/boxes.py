@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Int32Vector, Matrix
+from onnxplain_server.core.arrays import Flags, Indices, Int32Vector, Matrix
 from onnxplain_server.trees.counting.leaf_conditions import leaf_conditions
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.kernels.compile import kernel
@@ -61,6 +61,22 @@ class Boxes:
             columns = np.column_stack([columns[left], conditions[right]])
         return leaves, np.ascontiguousarray(columns)
 
+    def only(self, is_kept: Flags) -> Boxes:
+        """Leave out conditions of all leaves: (n_conditions,)."""
+        kept = np.flatnonzero(is_kept)
+        start = np.append(0, np.cumsum(is_kept, dtype=np.int32))[self.start].astype(np.int32)
+        feature = self.feature[kept]
+        order = _counting_sort(feature, len(self.feature_start) - 1)
+        return Boxes(start, feature, _sets_of(self.met, kept), self.leaf[kept], self.values, *order)
+
+    def take(self, is_kept: Flags) -> Boxes:
+        """Leave out leaves: (n_leaves,)."""
+        few = self.only(is_kept[self.leaf])
+        leaf = (np.cumsum(is_kept, dtype=np.int32) - 1).astype(np.int32)[few.leaf]
+        counts = np.diff(few.start)[is_kept]
+        start = np.append(0, np.cumsum(counts)).astype(np.int32)
+        return replace(few, start=start, leaf=leaf, values=few.values[is_kept])
+
 
 def leaf_boxes(ensemble: Ensemble, pool: BlockPool) -> Boxes:
     """Build the boxes of all leaves."""
@@ -70,6 +86,14 @@ def leaf_boxes(ensemble: Ensemble, pool: BlockPool) -> Boxes:
     by_feature, feature_start = _counting_sort(conditions.feature, len(ensemble.axes))
     start, feature, met = conditions.start, conditions.feature, conditions.met
     return Boxes(start, feature, met, leaf, values, by_feature, feature_start)
+
+
+def _sets_of(cells: CellSets, chosen: Indices) -> CellSets:
+    """Return some of many sets of cells, in their order."""
+    counts = np.diff(cells.start)[chosen]
+    start = np.append(0, np.cumsum(counts)).astype(np.int32)
+    runs = np.arange(start[-1]) + np.repeat(cells.start[chosen] - start[:-1], counts)
+    return CellSets(start, cells.low[runs], cells.high[runs])
 
 
 @kernel
