@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pytest
+from onnxplain_server.cli.comparing.compare_flags import COMPARED_METHODS
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.explain.answers.kept_replicates import with_kept_replicates
 from onnxplain_server.methods.accumulated_local_effects import Options as AccumulatedLocalEffects
@@ -18,6 +20,7 @@ from onnxplain_server.methods.interactions import Options as Interactions
 from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.partial_dependence import Options as PartialDependence
 from onnxplain_server.methods.permutation_importance import Options as PermutationImportance
+from onnxplain_server.methods.registry import METHODS
 from onnxplain_server.methods.resampling import KEPT_REPEATS, Resampling, Scheme
 
 N = 60
@@ -176,3 +179,13 @@ def test_what_has_no_replicates_is_refused(methods, path) -> None:
         with_kept_replicates(methods)
 
     assert (refused.value.reason, refused.value.field) == (Reason.INVALID_OPTION, path)
+
+
+def test_the_methods_that_compare_names_are_those_that_keep_replicates() -> None:
+    keeping = []
+    for method in METHODS.values():
+        with suppress(ExplainError):
+            with_kept_replicates((method.options(),))
+            keeping.append(method.name)
+
+    assert sorted(keeping) == sorted(COMPARED_METHODS)

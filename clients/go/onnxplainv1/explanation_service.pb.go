@@ -367,7 +367,7 @@ type ExplainRequest struct {
 	// Optional. Whether the answer keeps the replicates of its statistics, in `Explanation.replicates`, so that it can be
 	// the reference of later ones. Methods that resample rows (interactions, partial dependence, accumulated local effects,
 	// average loss, FIRM) and have no `repeat_count` then take 200 bootstrap replicates, and attributions
-	// of rows that are drawn average over 200 too. Refused without methods, where none of them has replicates, and for the
+	// of rows that are drawn and permutation importance by losses have 200 too. Refused without methods, where none of them has replicates, and for the
 	// jackknife. Costs no further prediction; the answer grows by 8 bytes for each replicate of each number.
 	// Default: false.
 	Replicates bool `protobuf:"varint,28,opt,name=replicates,proto3" json:"replicates,omitempty"`

@@ -189,9 +189,9 @@ class RequestOptions(TypedDict, total=False):
         that it can be the reference of later ones. Methods that resample rows (interactions,
         partial dependence, accumulated local effects, average loss, FIRM) and have no
         `repeat_count` then take 200 bootstrap replicates, and attributions of rows that are drawn
-        average over 200 too. Refused without methods, where none of them has replicates, and for
-        the jackknife. Costs no further prediction; the answer grows by 8 bytes for each replicate
-        of each number. Default: False.
+        and permutation importance by losses have 200 too. Refused without methods, where none of
+        them has replicates, and for the jackknife. Costs no further prediction; the answer grows by
+        8 bytes for each replicate of each number. Default: False.
     reference : Explanations or Reference, optional
         A kept answer, made with `replicates`, that this one is compared with, in
         `Explanations.comparison`. Methods with their options, row_count and seed default to those
@@ -483,9 +483,9 @@ class ExplainCall(FittedCalls, ABC):
             so that it can be the reference of later ones. Methods that resample rows (interactions,
             partial dependence, accumulated local effects, average loss, FIRM) and have no
             `repeat_count` then take 200 bootstrap replicates, and attributions of rows that are
-            drawn average over 200 too. Refused without methods, where none of them has replicates,
-            and for the jackknife. Costs no further prediction; the answer grows by 8 bytes for each
-            replicate of each number. Default: False.
+            drawn and permutation importance by losses have 200 too. Refused without methods, where
+            none of them has replicates, and for the jackknife. Costs no further prediction; the
+            answer grows by 8 bytes for each replicate of each number. Default: False.
         reference : Explanations or Reference, optional
             A kept answer, made with `replicates`, that this one is compared with, in
             `Explanations.comparison`. Methods with their options, row_count and seed default to

@@ -14,7 +14,7 @@ from onnxplain_server.cli.requests.parsers import names_of, one_of
 
 COMPARED_METHODS = (
     *("interactions", "partial_dependence", "accumulated_local_effects", "average_loss"),
-    *("firm", "attributions"),
+    *("permutation_importance", "firm", "attributions"),
 )
 """Methods whose statistics have replicates of the rows."""
 _SIDE_HELP = "JSON output of `explain --replicates`; or a model file, which is explained."

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from onnxplain_server.core.arrays import Matrix
 from onnxplain_server.core.model import Note
+from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.far_from_target import far_from_target, reversed_ranking
 from onnxplain_server.explain.loss_choice import with_loss
 from onnxplain_server.explain.methods.compared_outputs import on_compared_outputs
@@ -21,7 +23,9 @@ from onnxplain_server.explain.row_counts import SHUFFLED_ROWS
 from onnxplain_server.explain.rows.ranked_rows import draw_rows
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import permutation_importance, target
+from onnxplain_server.methods.comparison import RowContext
 from onnxplain_server.methods.permutation_importance import Options, Result
+from onnxplain_server.methods.resampling import RowUnits
 from onnxplain_server.methods.sampled import permutation_importance as sampled
 from onnxplain_server.methods.sampled.intervals import SampledRows
 
@@ -47,6 +51,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     actual, weights = truth.values[rows], sample.weights[rows]
     beside = truth.beside and truth.beside.take(rows)
     effects = task.effects.restrict(sample.unmerged(rows))
+    shuffles = _Shuffles(effects, options, actual, beside, sample.seed, sample.units(rows))
 
     def remarks(result: Result) -> tuple[Note, ...]:
         losses, names = result.baseline_losses, result.output_names
@@ -55,33 +60,57 @@ def prepare(task: Task, options: Options) -> Job[Result]:
         far += reversed_ranking(*compared, effects.outputs, beside)
         return (*result.notes, *far)
 
-    def influences() -> sampled.Influences:
-        return sampled.influences_of(effects, options, actual, sample.seed, beside)
-
-    def keeping(found: sampled.Influences, result: Result) -> Result:
-        count = options.kept_repeat_count
-        return found.with_replicates(result, sample.units(rows), sample.seed, count)
-
-    def run() -> Result:
-        if not options.kept_repeat_count or not sampled.is_average(options):
-            return permutation_importance.compute(effects, options, actual, sample.seed, beside)
-        found = influences()
-        return keeping(found, found.result)
-
-    def run_sampled(of: SampledRows) -> Result:
-        found = influences()
-        result = found.with_intervals(of)
-        return keeping(found, result) if options.kept_repeat_count else result
-
     return Job(
         options,
         permutation_importance.cost(effects, options),
-        run,
+        shuffles.run,
         sample.used(rows),
         remarks=remarks,
         pairings=truth.pairings,
-        run_sampled=run_sampled if sampled.is_average(options) else None,
+        run_sampled=shuffles.run_sampled if sampled.is_average(options) else None,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shuffles:
+    """Shuffles of the features of rows.
+
+    Attributes
+    ----------
+    effects : Effects
+    options : Options
+    actual : (n_rows, n_outputs)
+    beside : RowContext or None
+    seed : int
+    units : RowUnits
+        Of the rows.
+    """
+
+    effects: Effects
+    options: Options
+    actual: Matrix
+    beside: RowContext | None
+    seed: int
+    units: RowUnits
+
+    def run(self) -> Result:
+        """Compute importances, with replicates where they are kept of averages over rows."""
+        own = self.effects, self.options, self.actual, self.seed, self.beside
+        if not self.options.kept_repeat_count or not sampled.is_average(self.options):
+            return permutation_importance.compute(*own)
+        found = sampled.influences_of(*own)
+        return self._keeping(found, found.result)
+
+    def run_sampled(self, of: SampledRows) -> Result:
+        """Compute importances with intervals of the values on all rows."""
+        own = self.effects, self.options, self.actual, self.seed, self.beside
+        found = sampled.influences_of(*own)
+        result = found.with_intervals(of)
+        return self._keeping(found, result) if self.options.kept_repeat_count else result
+
+    def _keeping(self, found: sampled.Influences, result: Result) -> Result:
+        count = self.options.kept_repeat_count
+        return found.with_replicates(result, self.units, self.seed, count)
 
 
 def _fewer_repetitions(options: Options, _job: Job[Result]) -> Sequence[Options]:
