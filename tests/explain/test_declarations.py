@@ -38,7 +38,9 @@ DECLARED = {
         *("moves_few_features", "sample_shares", "changes", "warm_up", "resamples_rows"),
     },
     "individual_conditional_expectation": {"changes", "warm_up"},
-    "permutation_importance": {"sample_shares", "fewer_repetitions", "repetitions", "changes"},
+    "permutation_importance": {
+        *("sample_shares", "fewer_repetitions", "repetitions", "changes", "resamples_rows"),
+    },
     "average_loss": {"resamples_rows"},
     "feature_vectors": {
         *("unread_prediction", "seconds", "changes", "warm_up", "is_warm_after_one"),
