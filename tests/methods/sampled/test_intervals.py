@@ -83,12 +83,17 @@ def test_of_all_rows_only_the_chance_of_two_shuffles_is_left(make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("normalize", "repeat_count"), [(False, 20), (True, 20), (False, 2)], ids=str
+    ("normalize", "repeat_count", "noise"),
+    [(False, 20, 1.0), (True, 20, 1.0), (False, 2, 1.0), (False, 4, 1e3)],
+    ids=str,
 )
 def test_an_importance_varies_from_table_to_table_as_its_interval_says(
-    make, normalize, repeat_count
+    make, normalize, repeat_count, noise
 ) -> None:
-    """The reach beside the standard deviation of values of other tables."""
+    """The reach beside the standard deviation of values of other tables.
+
+    Also where losses vary from row to row far more than what shuffling adds to them.
+    """
     options = permutation_importance.Options(
         features=(("a",),),
         comparison=Comparison(Loss.SQUARED_ERROR),
@@ -100,7 +105,7 @@ def test_an_importance_varies_from_table_to_table_as_its_interval_says(
         random = np.random.default_rng(seed)
         columns = dict(zip("ab", random.normal(size=(2, COUNT)), strict=True))
         rows = make.engine(product, columns).effects
-        actual = rows.outputs() + random.normal(size=(COUNT, 1))
+        actual = rows.outputs() + noise * random.normal(size=(COUNT, 1))
         influences = shuffles.influences_of(rows, options, actual, seed, None)
         found = influences.with_intervals(SampledRows(10**9, LEVEL)).importances[0]
         values.append(found.values[0])

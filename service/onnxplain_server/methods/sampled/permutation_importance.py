@@ -123,10 +123,10 @@ def _influences(after: Array, orders: Sequence[Indices], before: Matrix, weights
         Losses.
     """
     shares = len(weights) * weights[:, None] / weights.sum()
-    weighted = shares * after
     as_donor = np.zeros_like(before)
-    for losses, order in zip(weighted, orders, strict=True):
-        as_donor[order] += losses / len(orders)
+    for losses, order in zip(after, orders, strict=True):
+        # Not the losses: those of the row that got the values are chance of it alone.
+        as_donor[order] += shares * (losses - before) / len(orders)
     rises = after.mean(axis=0) - before
     own = shares * (rises - (shares * rises).mean(axis=0))
     influences: Matrix = own + as_donor - as_donor.mean(axis=0)
