@@ -186,7 +186,7 @@ def test_alerts_fire_on_a_drift_alone_and_panels_show_it(
         )
     file = tmp_path / "watch_test.yaml"
     file.write_text(json.dumps({"rule_files": [str(ALERTS)], "tests": tests}), encoding="utf-8")
-    command = [program("promtool"), "test", "rules", file]
+    command = [program("promtool"), "test", "rules", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
 
     assert len(shown) == 4

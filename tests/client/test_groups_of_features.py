@@ -125,5 +125,6 @@ def test_kept_answers_are_compared_by_group_and_not_with_others(client: onnxplai
 
     again = ask(client, "lightgbm_regressor", table, reference=kept, row_count=50, plots=False)
 
+    assert again.comparison is not None
     assert (f"{first} + {second}",) in [one.features for one in again.comparison.differences]
     assert not again.comparison.changed

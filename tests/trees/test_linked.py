@@ -125,10 +125,10 @@ def check(bound: Linked, reference, max_order: int = 3) -> None:
             assert close(joint.whole, effects[group])
             assert close(joint.pure, sum((-1) ** (order - len(p)) * effects[p] for p in parts))
     pairs = list(combinations(range(width), 2)) if width == 3 else []
-    for group, (own, others) in zip(pairs, bound.own_and_others(pairs), strict=True):
-        rest = [k for k in range(width) if k not in group]
+    for group, (own, rest) in zip(pairs, bound.own_and_others(pairs), strict=True):
+        away = tuple(k for k in range(width) if k not in group)
         assert close(own, effects[group])
-        assert close(others, effects[tuple(rest)])
+        assert close(rest, effects[away])
 
 
 @pytest.mark.parametrize("link", LinkFunction)

@@ -213,11 +213,11 @@ def check_effects(case: Case, weights=None) -> None:
     groups = list(combinations(every, 2))
     both = zip(engine.wholes(groups, weights), engine.own_and_others(groups, weights), strict=True)
     for group, (whole, (own, others)) in zip(groups, both, strict=True):
-        rest = tuple(k for k in every if k not in group)
+        away = tuple(k for k in every if k not in group)
         for known, w, *effects in zip(
             wholes, given, *map(replicates, (whole, own, others)), strict=True
         ):
-            for effect, features in zip(effects, (group, group, rest), strict=True):
+            for effect, features in zip(effects, (group, group, away), strict=True):
                 assert close(effect[w > 0], known[features][w > 0])
 
 

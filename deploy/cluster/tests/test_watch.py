@@ -76,7 +76,7 @@ def claim(cluster, namespace: str) -> Iterator[str]:
             capacity=size,
             access_modes=["ReadWriteOnce"],
             host_path=client.V1HostPathVolumeSource(path="/kept"),
-            claim_ref={"namespace": namespace, "name": "history"},
+            claim_ref=client.V1ObjectReference(namespace=namespace, name="history"),
         ),
     )
     cluster.core.create_persistent_volume(volume)

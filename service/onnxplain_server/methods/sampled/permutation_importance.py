@@ -151,7 +151,8 @@ def _single_share(influences: Matrix, importance: PermutedLoss) -> Vector:
     """Return the share of the influences' variance that has the chance of shuffles once."""
     whole, of_shuffles = mean_variances(influences), np.nan_to_num(importance.standard_errors) ** 2
     twice = np.divide(of_shuffles, whole, out=np.zeros_like(whole), where=whole > 0)
-    return np.clip(1 - twice, 0.5, 1)
+    shares: Vector = np.clip(1 - twice, 0.5, 1)
+    return shares
 
 
 def _with_interval(importance: PermutedLoss, reach: Vector) -> PermutedLoss:
