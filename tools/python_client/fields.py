@@ -124,6 +124,9 @@ def _repeated(contract: Contract, field: Any) -> Form:
     kind = class_name(field.message_type.name)
     if kind == "FeatureGroup":
         groups = 'to_groups({0}, "{1}")'
+        if field.name == "groups":  # of two features or more
+            own = "Sequence[Sequence[str]]", "()", "sequence of several str"
+            return Form(*own, groups, note=' ("age", "bmi") count as one.')
         annotation = "Sequence[str | Sequence[str]]"
         return Form(annotation, "()", "sequence of str or of several str", groups, note=GROUP_NOTE)
     written = "[entry.to_message() for entry in {0}]"

@@ -48,10 +48,9 @@ class Attributions:
 
     Attributes
     ----------
-    groups : sequence of str or of several str
+    groups : sequence of several str
         Features that count as one, two or more per entry, each in one entry at most. All others
-        count singly. Default: each feature by itself. "age" stands by itself, ("age", "bmi")
-        together.
+        count singly. Default: each feature by itself. ("age", "bmi") count as one.
     row_indices : sequence of int
         Rows of the table to explain, from 0, none twice, in place of rows that are drawn. The
         answer has them in this order. Not together with `explained_row_count` or `explained_rows`.
@@ -88,7 +87,7 @@ class Attributions:
     >>> onnxplain.Attributions(row_indices=[3, 17], groups=[("lat", "lon")])
     """
 
-    groups: Sequence[str | Sequence[str]] = ()
+    groups: Sequence[Sequence[str]] = ()
     row_indices: Sequence[int] = ()
     explained_row_count: int | None = None
     background_row_indices: Sequence[int] = ()

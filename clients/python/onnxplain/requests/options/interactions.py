@@ -85,12 +85,12 @@ class Interactions:
         An approximation with an estimate of its error. Not together with `quantile_bin_count`.
         Ignored by the trees engine, which is exact. 0 turns it off, otherwise in [3, 10000];
         default: 0.
-    groups : sequence of str or of several str
+    groups : sequence of several str
         Features that count as one, two or more per entry, each in one entry at most. All others
         count singly. A group is named by its features in table order, joined by " + ", and all
         counts of features count it as one. Not together with `knot_count`. With the trees engine
         behind a link function, all numbers are of as many rows as triples are. Default: each
-        feature by itself. "age" stands by itself, ("age", "bmi") together.
+        feature by itself. ("age", "bmi") count as one.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class Interactions:
     confidence_level: float | None = None
     permutation_count: int | None = None
     knot_count: int | None = None
-    groups: Sequence[str | Sequence[str]] = ()
+    groups: Sequence[Sequence[str]] = ()
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
