@@ -71,6 +71,7 @@ def request(**given) -> ExplainRequest:
         "model": Model(content=MODEL),
         "table": Table(csv=CSV),
         "methods": [STRENGTHS],
+        "engine": ExplainRequest.BLACK_BOX,  # a product of two columns is a sum of terms, too
     }
     return ExplainRequest(**(usual | given))
 
@@ -184,7 +185,7 @@ def test_a_model_is_loaded_once_while_it_is_kept(make, monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("given", "reason", "field"),
     [
-        ({"model": None}, Reason.INVALID_REQUEST, "model"),
+        ({"model": None, "engine": None}, Reason.INVALID_REQUEST, "model"),
         ({"table": None}, Reason.INVALID_REQUEST, "table"),
         ({"methods": [MethodOptions()]}, Reason.INVALID_REQUEST, "methods[0]"),
         ({"model": Model(content=b"no model")}, Reason.INVALID_MODEL, "model"),

@@ -60,9 +60,14 @@ def read_linked(reader: SumReader, starts: Mapping[str, Array]) -> LinkedSums:
 
 
 def _of_two_classes(linked: LinkedSums) -> LinkedSums:
-    """Write a softmax of two sums as the logistic function of their difference."""
+    """Write a softmax of a constant and a sum as the logistic function of their difference.
+
+    That of two sums stays: large numbers that both have cancel out in the difference, and only in
+    the digits that the model keeps of each.
+    """
     sums = linked.sums
-    if linked.link is not TermLink.SOFTMAX or len(sums.offset) != 2:
+    is_of_two = linked.link is TermLink.SOFTMAX and len(sums.offset) == 2
+    if not is_of_two or any(part.signed[0].any() for part in sums.parts.values()):
         return linked
     parts = {
         name: Coefficients(part.signed[1:] - part.signed[:1], part.absolute.sum(0, keepdims=True))
