@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import ebm2onnx
+import ebm2onnx  # type: ignore[import-not-found]
 import numpy as np
 import onnx
 import pandas as pd
-from interpret.glassbox import ExplainableBoostingClassifier, ExplainableBoostingRegressor
+from interpret import glassbox  # type: ignore[import-not-found]
 from sklearn.datasets import load_diabetes
 
 Fixture = tuple[str, onnx.ModelProto, pd.DataFrame, dict[str, Any]]
@@ -22,7 +22,7 @@ TRAINING = SIZE | {"outer_bags": 2, "n_jobs": 1, "random_state": 1}
 def fixtures() -> Iterator[Fixture]:
     diabetes = load_diabetes(as_frame=True)
     columns = diabetes.data.iloc[:, 2:7].round(4).astype(np.float32)
-    model = ExplainableBoostingRegressor(**TRAINING).fit(columns, diabetes.target)
+    model = glassbox.ExplainableBoostingRegressor(**TRAINING).fit(columns, diabetes.target)
     model.classes_ = [0, 1]  # the exporter asks for them where there are terms of two columns
     rows = columns.iloc[::40]
     answers = {"output_names": ["prediction"], "response": model.predict(rows)}
@@ -30,7 +30,7 @@ def fixtures() -> Iterator[Fixture]:
     liver = pd.read_csv(LIVER)
     columns = liver.iloc[:, :6].astype(dict.fromkeys(liver.columns[[0, 2, 3, 4, 5]], np.float32))
     columns["Gender"] = columns["Gender"].astype(object)
-    model = ExplainableBoostingClassifier(**TRAINING).fit(columns, liver["liver_patient"])
+    model = glassbox.ExplainableBoostingClassifier(**TRAINING).fit(columns, liver["liver_patient"])
     rows = columns.iloc[::40]
     scores = model.decision_function(rows)
     answers = {
