@@ -60,7 +60,13 @@ if TYPE_CHECKING:
         IndividualConditionalExpectationResult,
     )
     from onnxplain.results.interactions import InteractionsResult, InteractionStatistic
-    from onnxplain.results.origins import Conclusion, RemoteModelReceipt, Source
+    from onnxplain.results.origins import (
+        ClassPairing,
+        Conclusion,
+        RemoteModelReceipt,
+        RowsUsed,
+        Source,
+    )
     from onnxplain.results.partial_dependence import (
         GroupDifference,
         PartialDependenceCurve,
@@ -79,13 +85,7 @@ if TYPE_CHECKING:
         PredictionComparison,
         Predictions,
     )
-    from onnxplain.results.provenance import (
-        ClassPairing,
-        ModelDescription,
-        ModelInput,
-        Receipt,
-        RowsUsed,
-    )
+    from onnxplain.results.provenance import ModelDescription, ModelInput, Receipt
     from onnxplain.results.swarm import SwarmEffect, SwarmResult
     from onnxplain.results.table_descriptions import (
         ColumnDescription,
@@ -188,7 +188,7 @@ _MODULES = {
     "AttributionsResult": "results.attributions",
     "AverageLoss": "requests.options.average_loss",
     "AverageLossResult": "results.average_loss",
-    "ClassPairing": "results.provenance",
+    "ClassPairing": "results.origins",
     "Client": "client",
     "ColumnDescription": "results.table_descriptions",
     "Conclusion": "results.origins",
@@ -244,7 +244,7 @@ _MODULES = {
     "RemoteInput": "remote_models",
     "RemoteModel": "remote_models",
     "RemoteModelReceipt": "results.origins",
-    "RowsUsed": "results.provenance",
+    "RowsUsed": "results.origins",
     "Source": "results.origins",
     "StatisticDifference": "results.comparisons",
     "Swarm": "requests.options.swarm",

@@ -4,8 +4,7 @@ Read `use_case`, then `bound_request`, `engine_choice`, `sample`, and `methods/`
 method. It neither reads or writes messages nor knows of transport, processes or files.
 """
 
-from onnxplain_server.explain.answers.explanation import Explanation
-from onnxplain_server.explain.answers.partial import PartialExplanation
+from onnxplain_server.explain.explanation import Explanation, PartialExplanation
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import choose_scale
 from onnxplain_server.explain.resources import ClassMargin, Resources

@@ -15,6 +15,7 @@ from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.effects.layers.model import FirstLayers
 from onnxplain_server.effects.predictor import Predictor
+from onnxplain_server.explain.explanation import PartialExplanation
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.links import Trees
@@ -22,7 +23,6 @@ from onnxplain_server.trees.reading.refusal import Refusal
 from onnxplain_server.trees.tree_memo import TreeMemo
 
 if TYPE_CHECKING:
-    from onnxplain_server.explain.answers.partial import PartialExplanation
     from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
 
 

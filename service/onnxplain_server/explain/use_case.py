@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
 from onnxplain_server.explain.answers.explanation import (
-    Explanation,
     explanations_of,
     method_notes,
     naming_of,
@@ -23,6 +22,7 @@ from onnxplain_server.explain.expected_predictions.compare import (
     prepare_comparison,
 )
 from onnxplain_server.explain.expected_predictions.comparison import PredictionComparison
+from onnxplain_server.explain.explanation import Explanation
 from onnxplain_server.explain.methods.compared_outputs import unclear_target
 from onnxplain_server.explain.prediction.checks import check_prediction
 from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_method

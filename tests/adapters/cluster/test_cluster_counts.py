@@ -77,7 +77,7 @@ def test_each_task_ends_once_and_each_byte_is_counted() -> None:
 
 
 def test_a_worker_that_is_gone_is_lost_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dask_workers, "_COUNT_SECONDS", -1.0)
+    monkeypatch.setattr("onnxplain_server.adapters.cluster.dask_scheduler._COUNT_SECONDS", -1.0)
     scheduler = Scheduler()
     workers = dask_workers.DaskWorkers(scheduler)
     found = []

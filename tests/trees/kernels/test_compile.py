@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from onnxplain_server.core.arrays import Array, Int32Matrix, Vector
-from onnxplain_server.trees.kernels.compile import kernel, lowest, popcount
+from onnxplain_server.trees.kernels.compile import kernel
+from onnxplain_server.trees.kernels.small_functions import lowest, popcount
 
 
 @kernel

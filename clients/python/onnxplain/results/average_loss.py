@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from onnxplain.results.origins import ClassPairing, RowsUsed
 from onnxplain.results.plots import Plot
-from onnxplain.results.provenance import ClassPairing, RowsUsed
 from onnxplain.results.reading import read
 from onnxplain.results.tabular import Tabular, read_result, to_rows
 from onnxplain.v1 import average_loss_pb2, explanation_service_pb2

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar, overload
 
 from onnxplain.display import overview
-from onnxplain.results import provenance
+from onnxplain.results import origins
 from onnxplain.results.by_method import READERS, Result, ResultsByMethod
 from onnxplain.results.canonical_json import from_json, to_json
 from onnxplain.results.comparisons import ExplanationComparison
@@ -119,9 +119,9 @@ class Explanations(ResultsByMethod, Sequence[Result]):
         return ExplanationComparison.from_message(self.message.comparison)
 
     @property
-    def warnings(self) -> tuple[provenance.Warning, ...]:
+    def warnings(self) -> tuple[origins.Warning, ...]:
         """Warnings about the numbers."""
-        return tuple(provenance.Warning.from_message(w) for w in self.message.warnings)
+        return tuple(origins.Warning.from_message(w) for w in self.message.warnings)
 
     def to_json(self) -> str:
         """Write the whole response as the contract's canonical JSON."""

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from onnxplain.results.origins import ClassPairing, RowsUsed
 from onnxplain.results.plots import Plot
-from onnxplain.results.provenance import ClassPairing, RowsUsed
 from onnxplain.results.tabular import Tabular, read_result
 from onnxplain.v1 import explanation_service_pb2, feature_vectors_pb2
 from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions

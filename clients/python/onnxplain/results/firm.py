@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from onnxplain.results.origins import Conclusion
+from onnxplain.results.origins import ClassPairing, Conclusion, RowsUsed
 from onnxplain.results.plots import Plot
-from onnxplain.results.provenance import ClassPairing, RowsUsed
 from onnxplain.results.reading import nan_if_empty, read
 from onnxplain.results.tabular import Tabular, read_result, to_rows
 from onnxplain.v1 import explanation_service_pb2, firm_pb2

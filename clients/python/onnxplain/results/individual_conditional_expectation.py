@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from onnxplain.columns import Values, feature_columns, from_column, stack
+from onnxplain.results.origins import RowsUsed
 from onnxplain.results.plots import Plot
-from onnxplain.results.provenance import RowsUsed
 from onnxplain.results.reading import read
 from onnxplain.results.tabular import Tabular, curves_frame, read_result
 from onnxplain.v1 import explanation_service_pb2, individual_conditional_expectation_pb2

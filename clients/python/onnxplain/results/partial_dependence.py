@@ -10,9 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from onnxplain.columns import Values, feature_columns, from_column, stack
-from onnxplain.results.origins import Conclusion
+from onnxplain.results.origins import Conclusion, RowsUsed
 from onnxplain.results.plots import Plot
-from onnxplain.results.provenance import RowsUsed
 from onnxplain.results.reading import read
 from onnxplain.results.tabular import (
     BAND_COLUMNS,

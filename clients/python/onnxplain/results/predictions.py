@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from onnxplain.results import provenance
+from onnxplain.results import origins
 from onnxplain.results.reading import read
 from onnxplain.results.tabular import Tabular
 from onnxplain.v1 import prediction_comparison_pb2 as comparison_pb2
@@ -38,7 +38,7 @@ class Predictions(Tabular):
     output_names: tuple[str, ...]
     row_indices: tuple[int, ...]
     values: npt.NDArray[np.float64]
-    warnings: tuple[provenance.Warning, ...]
+    warnings: tuple[origins.Warning, ...]
     message: PredictResponse = field(repr=False)
 
     @classmethod
@@ -49,7 +49,7 @@ class Predictions(Tabular):
             cls,
             message,
             values=np.array(message.values, dtype=np.float64).reshape(shape),
-            warnings=tuple(map(provenance.Warning.from_message, message.warnings)),
+            warnings=tuple(map(origins.Warning.from_message, message.warnings)),
             message=message,
         )
 
@@ -158,7 +158,7 @@ class PredictionComparison(Tabular):
     outputs: tuple[OutputComparison, ...]
     differing_rows: tuple[DifferingRow, ...]
     likely_causes: tuple[LikelyCause, ...]
-    warnings: tuple[provenance.Warning, ...]
+    warnings: tuple[origins.Warning, ...]
     message: comparison_pb2.PredictionComparison = field(repr=False)
 
     @classmethod
@@ -172,7 +172,7 @@ class PredictionComparison(Tabular):
             outputs=tuple(read(OutputComparison, each) for each in message.outputs),
             differing_rows=tuple(read(DifferingRow, each) for each in message.differing_rows),
             likely_causes=tuple(read(LikelyCause, each) for each in message.likely_causes),
-            warnings=tuple(map(provenance.Warning.from_message, warnings)),
+            warnings=tuple(map(origins.Warning.from_message, warnings)),
             message=message,
         )
 

@@ -1,18 +1,15 @@
-"""Provenance of numbers: model, rows, classes, receipt and warnings."""
+"""Provenance of numbers: model and receipt."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
 
 from onnxplain.results.origins import RemoteModelReceipt, Source
+from onnxplain.results.predictions import PredictionComparison
 from onnxplain.results.reading import read
 from onnxplain.v1 import explanation_service_pb2, model_pb2
-
-if TYPE_CHECKING:
-    from onnxplain.results.predictions import PredictionComparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,74 +85,6 @@ class ModelDescription:
         """Read the message of the contract."""
         inputs = tuple(ModelInput(i.name, i.type, i.width) for i in message.inputs)
         return read(cls, message, inputs=inputs)
-
-
-@dataclass(frozen=True, slots=True)
-class ClassPairing:
-    """Class of the target, and the output that scores it.
-
-    Attributes
-    ----------
-    label : str
-        As the target has it.
-    output_name : str
-        Empty for the class that the only output of a model scores against.
-    """
-
-    label: str
-    output_name: str
-
-    @classmethod
-    def from_messages(
-        cls, explanation: explanation_service_pb2.Explanation
-    ) -> tuple[ClassPairing, ...]:
-        """Read those of an explanation from the contract's form."""
-        return tuple(
-            cls(pairing.label, pairing.output_name) for pairing in explanation.class_pairings
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class RowsUsed:
-    """Rows of the table that one result is computed on.
-
-    Attributes
-    ----------
-    drawn_row_count : int
-        Rows drawn for the method, of those of a weight above 0.
-    used_row_count : int
-        Rows that count: for FIRM on sequences, those where the sequence is not missing.
-    weight : float
-        Their total weight; their number where no weights are given.
-    seed : int
-        Seed of the draw.
-    cluster_count : int
-        Clusters that the used rows belong to; 0 without `cluster_column`.
-    """
-
-    drawn_row_count: int
-    used_row_count: int
-    weight: float
-    seed: int
-    cluster_count: int = 0
-
-    @classmethod
-    def from_message(cls, message: explanation_service_pb2.Explanation) -> RowsUsed | None:
-        """Read it from an explanation; None where the result needs no row."""
-        if not message.HasField("rows"):
-            return None
-        return read(cls, message.rows)
-
-    def __str__(self) -> str:
-        """Describe them in words."""
-        parts = [f"{self.drawn_row_count:,} rows"]
-        if self.used_row_count < self.drawn_row_count:
-            parts.append(f"{self.used_row_count:,} of them used")
-        if self.weight != self.used_row_count:
-            parts.append(f"total weight {self.weight:,.15g}")
-        if self.cluster_count:
-            parts.append(f"{self.cluster_count:,} clusters")
-        return f"{', '.join(parts)} (seed {self.seed})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,47 +172,12 @@ class Receipt:
             remote_model=RemoteModelReceipt.from_message(message.remote_model)
             if message.HasField("remote_model")
             else None,
-            prediction_comparison=_comparison(message),
+            prediction_comparison=PredictionComparison.from_message(message.prediction_comparison)
+            if message.HasField("prediction_comparison")
+            else None,
             request=message.request if message.HasField("request") else None,
             overview_methods=tuple(
                 (m.name, m.row_count if m.HasField("row_count") else None)
                 for m in message.overview_methods
             ),
         )
-
-
-def _comparison(message: explanation_service_pb2.Receipt) -> PredictionComparison | None:
-    # A comparison is a table, and tables tell their provenance.
-    from onnxplain.results.predictions import PredictionComparison  # noqa: PLC0415
-
-    if not message.HasField("prediction_comparison"):
-        return None
-    return PredictionComparison.from_message(message.prediction_comparison)
-
-
-_DOUBT, _UNKNOWN = "DOUBT", "KIND_UNSPECIFIED"
-
-
-@dataclass(frozen=True, slots=True)
-class Warning:  # noqa: A001  # the contract's name; not exported, so that it shadows nothing
-    """Warning about a number.
-
-    Attributes
-    ----------
-    code : str
-        Stable identifier, like "LABELS_ONLY".
-    message : str
-        Meaning and cure.
-    kind : str
-        What it is about: "DOUBT", "HOW_IT_WAS_MADE", or "SENTENCE" for one of the summary.
-    """
-
-    code: str
-    message: str
-    kind: str = "DOUBT"
-
-    @classmethod
-    def from_message(cls, message: Any) -> Warning:
-        """Read it from the contract's form, whose stub mypy takes for the builtin."""
-        kind = explanation_service_pb2.Warning.Kind.Name(message.kind)
-        return cls(message.code, message.message, _DOUBT if kind == _UNKNOWN else kind)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from onnxplain.results import provenance
+from onnxplain.results import origins
 from onnxplain.results.reading import read
 from onnxplain.results.tabular import Tabular, to_rows
 from onnxplain.v1 import table_description_pb2 as description_pb2
@@ -113,7 +113,7 @@ class TableDescription(Tabular):
     rows: pa.Table
     distances: npt.NDArray[np.float64]
     matching: FeatureMatching | None
-    warnings: tuple[provenance.Warning, ...]
+    warnings: tuple[origins.Warning, ...]
     message: DescribeTableResponse = field(repr=False)
 
     @classmethod
@@ -128,7 +128,7 @@ class TableDescription(Tabular):
             rows=_rows(table),
             distances=np.array(table.rows.distances, dtype=np.float64),
             matching=matching,
-            warnings=tuple(map(provenance.Warning.from_message, message.warnings)),
+            warnings=tuple(map(origins.Warning.from_message, message.warnings)),
             message=message,
         )
 

@@ -13,9 +13,8 @@ from google.protobuf.message import Message
 from onnxplain.columns import feature_columns, stack
 from onnxplain.display.tables import to_html
 from onnxplain.results.canonical_json import to_json
-from onnxplain.results.origins import Conclusion
+from onnxplain.results.origins import ClassPairing, Conclusion, RowsUsed
 from onnxplain.results.plots import Plot
-from onnxplain.results.provenance import ClassPairing, RowsUsed
 from onnxplain.results.reading import read
 from onnxplain.v1.explanation_service_pb2 import Explanation
 

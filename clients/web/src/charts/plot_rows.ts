@@ -1,7 +1,7 @@
 /** The data inside a chart as tables. */
 
 import { words } from "../common/formats";
-import type { Cell, Grid } from "../tables/data_table";
+import type { Cell, Grid } from "../tables/grid";
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@
 
 import { type Explanation, v1 } from "onnxplain/rest";
 import { count, words } from "../common/formats";
-import type { Cell, Grid } from "../tables/data_table";
+import type { Cell, Grid } from "../tables/grid";
 
 /** A table whose rows know the features that they are about. */
 export interface Statistics extends Grid {

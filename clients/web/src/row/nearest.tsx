@@ -6,7 +6,8 @@ import { useLatest } from "../common/latest";
 import { Problem } from "../common/problem";
 import { question } from "../common/store";
 import { cellsOf } from "../start/cells";
-import { DataTable, type Grid } from "../tables/data_table";
+import { DataTable } from "../tables/data_table";
+import type { Grid } from "../tables/grid";
 import { type Described, toColumns, type Values } from "./values";
 
 interface Props {

@@ -8,7 +8,7 @@ import { moreFigures } from "../common/key_figures";
 import { clipped, plain } from "../common/name";
 import { RULES } from "../common/rules";
 import type { Statistics } from "../explore/tables";
-import type { Cell } from "../tables/data_table";
+import type { Cell } from "../tables/grid";
 import { type Contents, type Picture, ROWS, type Section, SIGNS } from "./contents";
 
 const POLICY =

@@ -1,7 +1,7 @@
 /** Columns of the contract as cells. */
 
 import type { v1 } from "onnxplain/rest";
-import type { Cell } from "../tables/data_table";
+import type { Cell } from "../tables/grid";
 
 /** The values of a column; missing ones are undefined. */
 export function cellsOf({ numbers, strings }: v1.Column): Cell[] {

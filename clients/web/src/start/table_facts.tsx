@@ -7,7 +7,8 @@ import { Name } from "../common/name";
 import { Problem } from "../common/problem";
 import { describing, faults, features, question, table } from "../common/store";
 import { Warnings } from "../common/warnings";
-import { DataTable, type Grid } from "../tables/data_table";
+import { DataTable } from "../tables/data_table";
+import type { Grid } from "../tables/grid";
 import { cellsOf } from "./cells";
 
 export function TableFacts() {

@@ -1,6 +1,6 @@
 /** Tables as CSV. */
 
-import type { Cell } from "./data_table";
+import type { Cell } from "./grid";
 
 // A spreadsheet takes a text for a formula by its first sign, which may follow spaces; the wide
 // forms of the signs count, too.

@@ -8,19 +8,7 @@ import { LongName } from "../common/name";
 import { Problem } from "../common/problem";
 import { save } from "../common/saving";
 import { toCsv } from "./csv";
-
-/** A cell: a number, or text. */
-export type Cell = number | string | undefined;
-
-/** Rows with titles for their columns. */
-export interface Grid {
-  readonly title: string;
-  readonly columns: readonly string[];
-  readonly rows: readonly (readonly Cell[])[];
-
-  /** What the numbers are, in a sentence. */
-  readonly note?: string;
-}
+import type { Cell, Grid } from "./grid";
 
 interface Props {
   readonly grid: Grid;

@@ -1,7 +1,7 @@
 /** Tables as Parquet; loaded when the first one is kept. */
 
 import { parquetWriteBuffer } from "hyparquet-writer";
-import type { Cell } from "./data_table";
+import type { Cell } from "./grid";
 
 type Rows = readonly (readonly Cell[])[];
 

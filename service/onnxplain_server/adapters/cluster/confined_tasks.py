@@ -32,8 +32,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model_limits import ModelLimits
 from onnxplain_server.core.sources import FileRanges
 from onnxplain_server.core.systems.memory import machine_bytes
-from onnxplain_server.trees.streaming.blocks import Range
-from onnxplain_server.trees.streaming.workers import SharedFile
+from onnxplain_server.trees.streaming.workers import Range, SharedFile
 
 if sys.platform != "linux":
     raise ImportError("of Linux alone")

@@ -9,18 +9,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from uuid import uuid4
 
 from distributed import Future, KilledWorker
 
 from onnxplain_server.adapters.cluster import dask_task
+from onnxplain_server.adapters.cluster.dask_scheduler import DaskScheduler
 from onnxplain_server.adapters.cluster.dask_words import with_cause
 from onnxplain_server.core.cluster.counts import ClusterCounts, TaskOutcome
 from onnxplain_server.core.errors import ExplainError, Reason
-
-if TYPE_CHECKING:
-    from onnxplain_server.adapters.cluster.dask_workers import DaskWorkers
 
 LOG = logging.getLogger(__name__)
 
@@ -44,13 +42,13 @@ class DaskQueue(Generic[_Task]):
 
     Parameters
     ----------
-    workers : DaskWorkers
+    scheduler : DaskScheduler
     call : SharedCall
     """
 
-    def __init__(self, workers: DaskWorkers, call: SharedCall) -> None:
-        self._workers = workers
-        self._client = workers.client
+    def __init__(self, scheduler: DaskScheduler, call: SharedCall) -> None:
+        self._scheduler = scheduler
+        self._client = scheduler.client
         self._call = call
         self._queue = uuid4().hex
         self._tasks: dict[int, tuple[Future[bytes], _Task]] = {}
@@ -59,14 +57,14 @@ class DaskQueue(Generic[_Task]):
         self._seen = time.monotonic()
 
     def width(self) -> int:
-        return self._workers.thread_count()
+        return self._scheduler.thread_count()
 
     def submit(self, number: int, task: _Task) -> None:
         self._runs[number] += 1
         call, run = self._call, self._runs[number]
         key = (f"onnxplain-{call.name}-{self._queue}", number, run)
         try:
-            kept = self._workers.keep(call.kept)
+            kept = self._scheduler.keep(call.kept)
             future: Any = self._client.submit(
                 call.function,
                 *(*kept, *call.others, task, dask_task.own_release()),
@@ -160,19 +158,19 @@ class DaskQueue(Generic[_Task]):
         self._count(ClusterCounts(**{outcome.value: 1}))
 
     def _count(self, counts: ClusterCounts) -> None:
-        self._workers.counter.add(counts)
+        self._scheduler.counter.add(counts)
 
     def _check(self) -> None:
         """Raise where nothing will ever be computed."""
         if self._client.status in {"closing", "closed"}:
             raise _lost(None)
-        seconds = self._workers.patience_seconds
+        seconds = self._scheduler.patience_seconds
         if time.monotonic() - self._seen > seconds:
             message = (
                 f"the Dask cluster had no worker for {seconds:g} s; start some with the "
                 "scheduler's address"
             )
-            raise ExplainError(Reason.UNAVAILABLE, with_cause(message, self._workers.address))
+            raise ExplainError(Reason.UNAVAILABLE, with_cause(message, self._scheduler.address))
 
 
 @contextmanager

@@ -12,8 +12,7 @@ from distributed import get_worker
 
 from onnxplain_server.adapters.cluster.confined_tasks import ConfinedTasks, WorkerSize
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.trees.streaming.blocks import Range
-from onnxplain_server.trees.streaming.workers import SharedFile
+from onnxplain_server.trees.streaming.workers import Range, SharedFile
 
 FileFields = tuple[str, int, str]
 """Path, size and digest of the end, as `SharedFile` has them."""

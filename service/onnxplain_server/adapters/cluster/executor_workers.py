@@ -21,8 +21,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.systems.processors import processor_count
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.explain.streaming.remote_tasks import TaskComputer
-from onnxplain_server.trees.streaming.blocks import Range
-from onnxplain_server.trees.streaming.workers import SharedFile
+from onnxplain_server.trees.streaming.workers import Range, SharedFile
 
 _Task = TypeVar("_Task")
 _MODEL_MISSING = b""

@@ -14,7 +14,7 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import describe
 from onnxplain_server.adapters.runner.consistency_sample import table_sampler
-from onnxplain_server.adapters.runner.loaded_models import LoadedModels
+from onnxplain_server.adapters.runner.loaded_models import LoadedModels, ModelFile
 from onnxplain_server.adapters.runner.on_workers.opening import open_calls
 from onnxplain_server.adapters.runner.on_workers.worker_calls import PredictionWorkers
 from onnxplain_server.adapters.runner.publisher import publisher, refuse_parts
@@ -23,7 +23,6 @@ from onnxplain_server.adapters.runner.remote.named_remote import NamedRemote, re
 from onnxplain_server.adapters.runner.remote.opened import OpenedRemote, no_remote_models
 from onnxplain_server.adapters.runner.request_parts import (
     Asked,
-    ModelFile,
     model_file,
     refuse_inconsistent,
     request_key,

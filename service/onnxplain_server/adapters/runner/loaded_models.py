@@ -15,7 +15,6 @@ from onnxplain_server.adapters.onnx.converter_faults import converter_faults
 from onnxplain_server.adapters.runner.consistency_sample import consistency_sample
 from onnxplain_server.adapters.runner.model_parts import NO_MARGIN, as_margin, forest_reader
 from onnxplain_server.adapters.runner.on_workers.worker_batch_size import WorkerBatchSize
-from onnxplain_server.adapters.runner.request_parts import ModelFile
 from onnxplain_server.adapters.runner.timed_model import TimedModel
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import ComputationHost
@@ -34,6 +33,14 @@ _CHECKED_TABLES = 16
 
 SampleOf: TypeAlias = Callable[[HasInputs], Background | None]
 """A model that was not tried to rows of the table that it is asked with; None without a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """Content of a model file, and the id that uploading it gives."""
+
+    content: bytes
+    identity: str
 
 
 @dataclass(frozen=True, slots=True)

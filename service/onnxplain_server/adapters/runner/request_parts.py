@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import OnnxModel
+from onnxplain_server.adapters.runner.loaded_models import Loaded, LoadedModels, ModelFile
 from onnxplain_server.adapters.runner.on_workers.worker_model import WorkerModel
 from onnxplain_server.adapters.runner.receipt import add_read_bytes, receipt, sources
 from onnxplain_server.adapters.runner.timed_model import TimedModel, timed_rest
@@ -29,19 +30,10 @@ from onnxplain_server.wire.comparisons.comparison import add_comparison
 from onnxplain_server.wire.result_tables.table_check import names_table
 
 if TYPE_CHECKING:
-    from onnxplain_server.adapters.runner.loaded_models import Loaded, LoadedModels
     from onnxplain_server.adapters.runner.on_workers.worker_calls import WorkerCalls
     from onnxplain_server.adapters.runner.remote.model import RemoteModel
     from onnxplain_server.adapters.runner.remote.opened import OpenedRemote
     from onnxplain_server.trees.streaming.row_blocks import LargeTable
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFile:
-    """Content of a model file, and the id that uploading it gives."""
-
-    content: bytes
-    identity: str
 
 
 def model_file(

@@ -1,48 +1,23 @@
-"""Explanation: the result of one method with its options, rows and plots."""
+"""Explanations of results: put together with what their jobs tell, named and drawn."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from onnxplain_server.core.model import Note, Scale
 from onnxplain_server.explain.bound_request import BoundRequest
-from onnxplain_server.explain.sample import RowsUsed
+from onnxplain_server.explain.explanation import Explanation
 from onnxplain_server.explain.task import Job
-from onnxplain_server.methods.classes import ClassPairing
 from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.methods.registry import Options, Result
+from onnxplain_server.methods.registry import Result
 from onnxplain_server.plots.elements.chart import Plot
 from onnxplain_server.plots.elements.class_names import with_classes
 from onnxplain_server.plots.elements.naming import Naming, output_labels
 from onnxplain_server.plots.registry import draw_all
 from onnxplain_server.plots.units.prediction_units import Units, are_probabilities
 from onnxplain_server.telemetry.spans import span
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Explanation:
-    """Answer of one method of a request.
-
-    Attributes
-    ----------
-    options : Options
-        After defaults.
-    result : Result
-    plots : tuple of Plot
-    rows : RowsUsed or None
-        Rows of the table that the result is computed on; None if it needs none.
-    pairings : tuple of ClassPairing
-        Classes of the target, each with the output that scores it.
-    """
-
-    options: Options
-    result: Result
-    plots: tuple[Plot, ...]
-    rows: RowsUsed | None
-    pairings: tuple[ClassPairing, ...] = ()
 
 
 def explanations_of(

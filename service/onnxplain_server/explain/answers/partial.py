@@ -10,17 +10,15 @@ are exact, and quick.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.model import Note
 from onnxplain_server.explain.answers.explanation import (
-    Explanation,
     explanations_of,
     method_notes,
     naming_of,
 )
 from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.explanation import PartialExplanation
 from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_method
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.methods.registry import Result
@@ -31,27 +29,6 @@ _LEAST_SAVING = 8
 """Least ratio of a method's predictions to those on a sixteenth of its rows: it is small where rows
 repeat, which are predicted once."""
 _ENDED = frozenset({Reason.CANCELLED, Reason.DEADLINE_EXCEEDED})
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PartialExplanation:
-    """Part of an answer that is not finished.
-
-    Attributes
-    ----------
-    index : int
-        Of the explanation in the answer.
-    explanation : Explanation
-    notes : tuple of Note
-        Warnings of the method.
-    is_final : bool
-        Whether the answer will have the same explanation; otherwise it is from some of its rows.
-    """
-
-    index: int
-    explanation: Explanation
-    notes: tuple[Note, ...]
-    is_final: bool
 
 
 class PartialAnswer:

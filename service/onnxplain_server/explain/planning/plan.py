@@ -9,8 +9,8 @@ from functools import partial
 from typing import NamedTuple
 
 from onnxplain_server.core.model import Model
-from onnxplain_server.explain.answers.explanation import Explanation
 from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.explanation import Explanation
 from onnxplain_server.explain.methods.compared_outputs import unclear_target
 from onnxplain_server.explain.planning.budget import fit_budget
 from onnxplain_server.explain.planning.duration import (

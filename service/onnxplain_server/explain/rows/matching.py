@@ -12,8 +12,8 @@ from onnxplain_server.core.model import HasInputs, Input, Note
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.rows.position_notes import position_notes
+from onnxplain_server.explain.rows.weighted_table import apply_weights
 from onnxplain_server.explain.sample import bind_features
-from onnxplain_server.explain.weighted_table import apply_weights
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from onnxplain_server.explain.prediction.checks import check_prediction
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.rows.position_notes import position_notes
+from onnxplain_server.explain.rows.weighted_table import WeightedTable
 from onnxplain_server.explain.sample import BoundTable
-from onnxplain_server.explain.weighted_table import WeightedTable
 from onnxplain_server.methods.option_checks import check_row_indices
 
 

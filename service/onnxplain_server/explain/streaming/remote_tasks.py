@@ -14,13 +14,14 @@ from onnxplain_server.explain.streaming.row_binding import RowBinding
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.ensemble import Ensemble
-from onnxplain_server.trees.streaming.blocks import CallingThread, Range, Sums
+from onnxplain_server.trees.streaming.blocks import CallingThread, Sums
 from onnxplain_server.trees.streaming.encoding import Encoding
 from onnxplain_server.trees.streaming.memory import PassSize, reply_bytes
 from onnxplain_server.trees.streaming.passes import Pass, Summed, TreeSums, run_task
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS, TableBlocks
 from onnxplain_server.trees.streaming.workers import (
     TASKS_AHEAD,
+    Range,
     SharedFile,
     TaskQueue,
     Workers,

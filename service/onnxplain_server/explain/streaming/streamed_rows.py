@@ -22,9 +22,9 @@ from onnxplain_server.core.table import Table
 from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.rows.model_names import model_names
+from onnxplain_server.explain.rows.weighted_table import unit_of
 from onnxplain_server.explain.sample import RowsUsed, check_row_count
 from onnxplain_server.explain.streaming.row_binding import RowBinding
-from onnxplain_server.explain.weighted_table import unit_of
 from onnxplain_server.methods.registry import method_of
 from onnxplain_server.trees.streaming.blocks import RowBlock
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS, LargeTable, whole_bytes

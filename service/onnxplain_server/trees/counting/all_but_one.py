@@ -18,7 +18,8 @@ from onnxplain_server.core.arrays import Cube, Int32Matrix, Int32Vector, Matrix,
 from onnxplain_server.trees.counting.boxes import Boxes
 from onnxplain_server.trees.counting.ranked_rows import RankedRows, SetNumbers
 from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
-from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest
+from onnxplain_server.trees.kernels.compile import inlined, kernel
+from onnxplain_server.trees.kernels.small_functions import lowest
 from onnxplain_server.trees.reading.ensemble import CellSets
 
 _BLOCK = 8

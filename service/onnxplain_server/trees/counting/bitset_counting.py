@@ -16,7 +16,8 @@ from onnxplain_server.core.arrays import Int32Matrix, Int32Vector, Matrix, Vecto
 from onnxplain_server.trees.counting.boxes import Boxes
 from onnxplain_server.trees.counting.ranked_rows import Bitsets, RankedRows, to_words
 from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks, run_blocks
-from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest, popcount
+from onnxplain_server.trees.kernels.compile import inlined, kernel
+from onnxplain_server.trees.kernels.small_functions import lowest, popcount
 from onnxplain_server.trees.reading.ensemble import CellSets
 
 _BLOCK = 1024

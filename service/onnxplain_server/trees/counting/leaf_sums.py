@@ -23,7 +23,8 @@ from onnxplain_server.core.arrays import (
 )
 from onnxplain_server.trees.counting.boxes import Boxes
 from onnxplain_server.trees.counting.ranked_rows import build_bitsets, to_words
-from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest
+from onnxplain_server.trees.kernels.compile import inlined, kernel
+from onnxplain_server.trees.kernels.small_functions import lowest
 from onnxplain_server.trees.reading.ensemble import CellSets, Ensemble, Int32Array
 
 

@@ -15,7 +15,8 @@ from onnxplain_server.core.arrays import (
     WordMatrix,
     Words,
 )
-from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest, popcount
+from onnxplain_server.trees.kernels.compile import inlined, kernel
+from onnxplain_server.trees.kernels.small_functions import lowest, popcount
 from onnxplain_server.trees.reading.ensemble import CellSets
 
 

@@ -14,7 +14,8 @@ from typing import Any, TypeVar, cast
 
 from onnxplain_server.trees.kernels.argument_types import ArgumentType, argument_types
 from onnxplain_server.trees.kernels.compiled_module import compiled_module, export_name
-from onnxplain_server.trees.kernels.jit_kernel import INLINED, JitKernel
+from onnxplain_server.trees.kernels.jit_kernel import JitKernel
+from onnxplain_server.trees.kernels.small_functions import INLINED
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -71,16 +72,6 @@ def inlined(function: _F) -> _F:
     """
     INLINED.append(function)
     return function
-
-
-def popcount(word: Any) -> int:
-    """Return the number of set bits of a uint64: one instruction in compiled code."""
-    return int(word).bit_count()
-
-
-def lowest(word: Any) -> int:
-    """Return the position of the lowest set bit of a uint64, which must not be 0; likewise."""
-    return (int(word) & -int(word)).bit_length() - 1
 
 
 def _ready_made(function: Callable[..., Any]) -> Callable[..., Any] | None:

@@ -12,10 +12,9 @@ from numba import types
 from numba.extending import lower_builtin, register_jitable, type_callable
 from numba.np.numpy_support import from_dtype
 
-from onnxplain_server.trees.kernels import compile as compilation
 from onnxplain_server.trees.kernels.argument_types import ArgumentType, ArrayType, TupleType
 from onnxplain_server.trees.kernels.compile_cache import kernel_cache
-from onnxplain_server.trees.kernels.jit_kernel import INLINED
+from onnxplain_server.trees.kernels.small_functions import INLINED, lowest, popcount
 
 _SCALARS = {bool: types.boolean, int: types.int64, float: types.float64}
 
@@ -71,7 +70,7 @@ def _compile_to_instruction(function: Callable[..., Any], emit: Callable[[Any, A
     register(lower)
 
 
-_compile_to_instruction(compilation.popcount, lambda builder, word: builder.ctpop(word))
+_compile_to_instruction(popcount, lambda builder, word: builder.ctpop(word))
 _compile_to_instruction(
-    compilation.lowest, lambda builder, word: builder.cttz(word, ir.Constant(ir.IntType(1), 1))
+    lowest, lambda builder, word: builder.cttz(word, ir.Constant(ir.IntType(1), 1))
 )

@@ -8,9 +8,6 @@ from typing import Any
 
 from onnxplain_server.trees.kernels.argument_types import ArgumentType
 
-INLINED: list[Callable[..., Any]] = []
-"""Functions that are compiled into the kernels of their file, of all modules imported."""
-
 
 class JitKernel:
     """A kernel that is compiled when it is first called.

@@ -19,8 +19,9 @@ from onnxplain_server.core.arrays import (
     Vector,
     Words,
 )
-from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest
+from onnxplain_server.trees.kernels.compile import inlined, kernel
 from onnxplain_server.trees.kernels.descent import FEATURE, INSIDE, LOW, MANY, SPAN
+from onnxplain_server.trees.kernels.small_functions import lowest
 from onnxplain_server.trees.reading.ensemble import CellSets
 from onnxplain_server.trees.reading.links import EXPONENTIAL, LOGISTIC, SOFTMAX, LinkScale
 from onnxplain_server.trees.stepping.rectangles import Edges, Grid, PlanePoints

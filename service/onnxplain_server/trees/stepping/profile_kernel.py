@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Int32Matrix, Int32Vector, Matrix, Vector
-from onnxplain_server.trees.kernels.compile import inlined, kernel, lowest
+from onnxplain_server.trees.kernels.compile import inlined, kernel
+from onnxplain_server.trees.kernels.small_functions import lowest
 from onnxplain_server.trees.reading.ensemble import CellSets
 
 DOUBTFUL = -1

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import Background
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
+from onnxplain_server.trees.streaming.workers import Range
 
 TASK_BLOCKS = 4
 """Blocks of a task, whose sums are added up before those of other tasks."""
-
-Range: TypeAlias = tuple[int, int]
-"""Numbers of a task's first block, and of the block after its last."""
-
 
 NO_ROWS = Table({}, 0)
 

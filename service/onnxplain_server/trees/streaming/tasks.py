@@ -8,9 +8,10 @@ from typing import Protocol
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.ensemble import Ensemble
-from onnxplain_server.trees.streaming.blocks import CallingThread, Range, RowBlocks, Sums
+from onnxplain_server.trees.streaming.blocks import CallingThread, RowBlocks, Sums
 from onnxplain_server.trees.streaming.memory import PassSize, task_bytes
 from onnxplain_server.trees.streaming.passes import Pass, TreeSums, run_task
+from onnxplain_server.trees.streaming.workers import Range
 
 _MAX_THREADED = 8
 """Tasks that run or wait in this process."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
-
-from onnxplain_server.trees.streaming.blocks import Range
+from typing import Protocol, TypeAlias, TypeVar
 
 TASKS_AHEAD = 4
 """Tasks on their way for each that runs: sums wait for those of rows before, workers for nobody."""
+
+Range: TypeAlias = tuple[int, int]
+"""Numbers of a task's first block, and of the block after its last."""
 
 Task_contra = TypeVar("Task_contra", contravariant=True)
 

@@ -14,8 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from onnxplain.columns import Values, from_column
+from onnxplain.results.origins import RowsUsed
 from onnxplain.results.plots import Plot
-from onnxplain.results.provenance import RowsUsed
 from onnxplain.results.tabular import Tabular, read_result, to_frame
 from onnxplain.v1 import attributions_pb2, explanation_service_pb2
 from onnxplain.v1.attributions_pb2 import AttributionsOptions

@@ -19,8 +19,7 @@ from onnxplain_server.adapters.cluster.server.task_frames import (
 )
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.systems.sockets import ReadableSocket
-from onnxplain_server.trees.streaming.blocks import Range
-from onnxplain_server.trees.streaming.workers import SharedFile
+from onnxplain_server.trees.streaming.workers import Range, SharedFile
 
 _Task = TypeVar("_Task")
 

@@ -19,9 +19,9 @@ from onnxplain_server.adapters.cluster.server.task_reader import TaskReader, Tas
 from onnxplain_server.adapters.runner.on_workers.worker_batch_size import CALLS_AHEAD
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import SourceBlocks
-from onnxplain_server.trees.streaming.blocks import Range
 from onnxplain_server.trees.streaming.workers import (
     TASKS_AHEAD,
+    Range,
     SharedFile,
     TaskQueue,
     Workers,

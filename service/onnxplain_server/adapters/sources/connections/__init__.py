@@ -1,4 +1,5 @@
 """Connections to stores: one place that resolves, checks, connects, and follows no redirect.
 
-In reading order: `addresses`, `upstream`, `guard`, `guard_handler`, `web`, `platform_identity`.
+In reading order: `addresses`, `upstream`, `store_connections`, `guard_handler`, `guard`, `web`,
+`platform_identity`.
 """

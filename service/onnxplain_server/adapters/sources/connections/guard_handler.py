@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import select
 import socket
 import ssl
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from onnxplain_server.adapters.sources.connections.addresses import ForbiddenAddressError, connect
+from onnxplain_server.adapters.sources.connections.store_connections import StoreConnections
 from onnxplain_server.adapters.sources.connections.upstream import (
     GuardSession,
     Request,
     Upstream,
     told,
 )
-
-if TYPE_CHECKING:
-    from onnxplain_server.adapters.sources.connections.guard import Guard
 
 _BUFFER_BYTES = 2**20
 _READ_SECONDS = 30.0
@@ -35,7 +33,8 @@ _HOP_BY_HOP = frozenset(
 class GuardHandler(BaseHTTPRequestHandler):
     """Connection of a client: passes requests on to the servers of its session alone."""
 
-    guard: Guard
+    sessions: Mapping[str, GuardSession]
+    connections: StoreConnections
     protocol_version = "HTTP/1.1"
     wbufsize = 0
 
@@ -71,7 +70,7 @@ class GuardHandler(BaseHTTPRequestHandler):
         path = target.path + (f"?{target.query}" if target.query else "")
         request = Request(self.command, path, self._headers(upstream), body)
         try:
-            connection, response = self.guard.exchange(upstream, request)
+            connection, response = self.connections.exchange(upstream, request)
         except (ForbiddenAddressError, ssl.SSLCertVerificationError) as error:
             self._refuse(session, told(error))
             return
@@ -101,7 +100,7 @@ class GuardHandler(BaseHTTPRequestHandler):
             return
         session.failure = ""
         if self._pass(response) and not response.will_close:
-            self.guard.keep(upstream, connection)
+            self.connections.keep(upstream, connection)
         else:
             connection.close()
 
@@ -150,7 +149,8 @@ class GuardHandler(BaseHTTPRequestHandler):
         return headers
 
     def _session(self) -> GuardSession | None:
-        session = self.guard.find(self.headers.get("Proxy-Authorization", ""))
+        name = _session_name(self.headers.get("Proxy-Authorization", ""))
+        session = self.sessions.get(name)
         if session is None:
             self._send_empty(407)
         return session
@@ -170,6 +170,17 @@ class GuardHandler(BaseHTTPRequestHandler):
 
     def log_message(self, *_args: object) -> None:
         """Log nothing: errors reach the caller."""
+
+
+def _session_name(authorization: str) -> str:
+    """Read the name of a session from a header Proxy-Authorization; empty where it has none."""
+    kind, _, encoded = authorization.partition(" ")
+    if kind.lower() != "basic":
+        return ""
+    try:
+        return base64.b64decode(encoded).decode("ascii").partition(":")[0]
+    except ValueError:
+        return ""
 
 
 def _splice(near: socket.socket, far: socket.socket) -> None:

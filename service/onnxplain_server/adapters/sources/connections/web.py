@@ -62,7 +62,7 @@ class WebServer:
             headers["Authorization"] = self._upstream.authorization
         request = Request("GET", target, headers, b"")
         try:
-            connection, response = self._guard.exchange(self._upstream, request)
+            connection, response = self._guard.connections.exchange(self._upstream, request)
             try:
                 return self._content(response, shown, byte_limit)
             finally:
