@@ -222,6 +222,7 @@ def test_a_page_tells_losses_as_tiles_and_rules_with_their_verdicts(
     assert tile in text
     assert "the loss stays FAILS" in text
     assert "<b>before" not in html
+    assert "Ranks by importance for price" in html
     assert "Both sides have the same table and seed, so replicates draw the same rows." in text
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnxplain_server.methods.changes.comparison import ChangeOptions, compare
-from onnxplain_server.methods.changes.found import Changes
+from onnxplain_server.methods.changes.found import Changes, OutputRankings
 from onnxplain_server.methods.changes.matching import KeptStatistics
+from onnxplain_server.methods.changes.rankings import compare_rankings
 from onnxplain_server.methods.resampling import ReplicatedStatistic
 from onnxplain_server.plots.changes import plots
 
@@ -76,3 +77,54 @@ def test_losses_of_all_rows_have_a_label(check_readable) -> None:
 
 def test_mean_squares_go_along_with_shares() -> None:
     assert plots(changes({"a": 1.0}, {"a": 1.5}, "IMPORTANCE_SQUARE")) == ()
+
+
+def ranked(before: list[float], after: list[float], names: list[str], noise: float = 0.1):
+    random = np.random.default_rng(0)
+    sides = [
+        np.abs(np.vstack([own, own + random.normal(0, noise, (200, len(own)))]))
+        for own in (np.array(before), np.array(after))
+    ]
+    found = compare_rankings([(name,) for name in names], *sides, 5, 0.95)
+    return Changes(rankings=(OutputRankings(0, "IMPORTANCE", "price", len(names), found),))
+
+
+def test_ranks_are_joined_and_only_sure_changes_of_places_are_blue(check_readable) -> None:
+    found = ranked([9, 5, 3, 1, 0.9, 0], [5, 9, 3, 0.9, 1, 0], [*"abcdef"], noise=0.15)
+    (plot,) = plots(found, {"price": "price in $"}.__getitem__)
+
+    check_readable(plot)
+    assert plot.name == "change-ranking-importance-price"
+    assert plot.title == "Ranks by importance for price in $"
+    assert "2 of 6 changed places by more than chance: blue." in plot.description
+    rows = {row["label"]: row for row in plot.vega_lite["data"]["values"]}
+    assert [(rows[name]["before"], rows[name]["after"]) for name in "abcde"] == [
+        ("1", "2"), ("2", "1"), ("3", "3"), ("4", "5"), ("5", "4"),
+    ]  # fmt: skip
+    assert {name for name, row in rows.items() if row["verdict"] == "changed"} == {"a", "b"}
+    assert "f" not in rows
+
+
+def test_of_many_features_the_first_of_either_side_stand_at_their_ranks(check_readable, draw):
+    names = [f"a rather long name of a feature {i:02}" for i in range(20)]
+    before = [*range(20, 0, -1)]
+    after = [0, 0, *before[2:18], 30, 31]
+    (plot,) = plots(ranked(before, after, names))
+
+    check_readable(plot)
+    assert "The 10 first ones of either side; 10 others are not drawn." in plot.description
+    rows = plot.vega_lite["data"]["values"]
+    placed = {row["label"][-2:]: (row["before_place"], row["after_place"]) for row in rows}
+    assert placed["19"] == (12, 1)
+    assert placed["00"], placed["01"] == ((1, 11), (2, 12))
+    shown = [text.content for text in draw(plot) if text.role == "role-axis-label"]
+    assert sum(text.startswith("not used: ") for text in shown) == 2
+    assert sum(text.startswith("20 ") for text in shown) == 1
+
+
+def test_without_replicates_no_feature_has_changed_places_for_sure() -> None:
+    pair = np.array([[2.0, 1.0]])
+
+    assert not compare_rankings(
+        [("a",), ("b",)], pair, pair[:, ::-1], 5, 0.95
+    ).ranked.have_moved.any()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from onnxplain_server.methods.changes.places import have_changed_places
 from onnxplain_server.methods.changes.rankings import (
     compare_rankings,
     kendall_tau,
@@ -63,6 +64,25 @@ def test_a_place_that_chance_gives_is_not_sure() -> None:
     assert all(c.replicate_share < 0.9 for c in found.leading_changes)
     assert found.rank_correlation.lower < found.rank_correlation.value
     assert found.rank_correlation.upper == 1
+
+
+def test_a_feature_between_two_that_change_places_has_not_moved() -> None:
+    before, after = replicated([9, 5, 3, 1.0], 0.1), replicated([3, 5, 9, 1.0], 0.1, seed=1)
+    ranked = compare_rankings(FEATURES, before, after, 2, 0.9).ranked
+
+    assert ranked.have_moved.tolist() == [True, False, True, False]
+
+
+@pytest.mark.parametrize("gaps", [pytest.param(0.0, id="ties"), pytest.param(0.7, id="near")])
+def test_where_the_order_is_the_same_features_seldom_seem_to_move(gaps) -> None:
+    random, true = np.random.default_rng(0), 20 + gaps * np.arange(10)
+    false_alarms = 0
+    for _ in range(300):
+        sides = [true + random.normal(size=10) for _ in range(2)]
+        drawn = [np.vstack([own, own + random.normal(size=(200, 10))]) for own in sides]
+        false_alarms += have_changed_places(*drawn, 0.9).any()
+
+    assert false_alarms <= 300 * 0.1 + 2 * (300 * 0.1 * 0.9) ** 0.5
 
 
 def test_of_thousands_of_features_the_first_of_either_side_are_compared() -> None:

@@ -19,6 +19,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Flags, Indices, Matrix, Vector
 from onnxplain_server.methods.changes.differences import ROUNDING
+from onnxplain_server.methods.changes.places import have_changed_places
 
 _MOST_RANKED = 300
 """Features of each side that are ranked: the time of a rank correlation grows with their square."""
@@ -48,6 +49,24 @@ class LeadingChange:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class RankedFeatures:
+    """Features with their ranks on both sides; ranks as in `LeadingChange`.
+
+    Attributes
+    ----------
+    features : list of tuple of str
+    reference_ranks, ranks : (n_features,)
+    have_moved : (n_features,)
+        Whether a feature has another rank, and has changed places with one by more than chance.
+    """
+
+    features: list[tuple[str, ...]]
+    reference_ranks: Indices
+    ranks: Indices
+    have_moved: Flags
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ComparedRanking:
     """Two rankings of the same features.
 
@@ -59,6 +78,7 @@ class ComparedRanking:
     leading_changes : tuple of LeadingChange
     same_leading_share, no_new_share : float
         Of the replicates: in which the leading features are the same, and in which none is new.
+    ranked : RankedFeatures
     """
 
     rank_correlation: Agreement
@@ -66,6 +86,7 @@ class ComparedRanking:
     leading_changes: tuple[LeadingChange, ...]
     same_leading_share: float
     no_new_share: float
+    ranked: RankedFeatures
 
 
 def most_important(reference: Vector, answer: Vector) -> Indices:
@@ -103,12 +124,14 @@ def compare_rankings(
     )
     same: Flags = (before[1:] == after[1:]).all(axis=1)
     no_new: Flags = np.array((before[1:] | ~after[1:]).all(axis=1))
+    have_moved = (ranks[0] != ranks[1]) & _crossed(reference, answer, level)
     return ComparedRanking(
         _agreement(kendall_tau, reference, answer, level, -1.0),
         _agreement(ndcg, reference, answer, level, 0.0),
         changes,
         _share(same),
         _share(no_new),
+        RankedFeatures(features, ranks[0], ranks[1], have_moved),
     )
 
 
@@ -149,6 +172,11 @@ def _agreement(
     ends = min(low, 2 * value - high), max(high, 2 * value - low)
     lower, upper = np.clip(ends, least, 1.0).tolist()
     return Agreement(value, lower, upper)
+
+
+def _crossed(reference: Matrix, answer: Matrix, level: float) -> Flags:
+    before, after = (np.apply_along_axis(_settled, 1, sizes) for sizes in (reference, answer))
+    return have_changed_places(before, after, level)
 
 
 def _leading(sizes: Matrix, count: int) -> Flags:

@@ -1,38 +1,53 @@
-"""Plots of what has changed: two dots for each statistic, two lines for each curve.
+"""Plots of what has changed: two dots for each statistic, ranks, two lines for each curve.
 
-Both have the interval of their difference.
+Dots and curves have the interval of their difference.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from onnxplain_server.methods.changes.found import Changes, StatisticDifference
 from onnxplain_server.plots.changes.changed_curves import curve_plots
+from onnxplain_server.plots.changes.slopes import slope_plots
 from onnxplain_server.plots.elements.bars import labels_of
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
-from onnxplain_server.plots.elements.style import BAR_STEP, PLAIN_COLOUR, PLOT_WIDTH, Spec
+from onnxplain_server.plots.elements.style import (
+    BAR_STEP,
+    PLAIN_COLOUR,
+    PLOT_WIDTH,
+    UNCHANGED_COLOUR,
+    Spec,
+)
 
 _MOST = 15
+
+
+class _DrawnKind(NamedTuple):
+    """Kind of statistics: title of its axis, and whether it stands before curves."""
+
+    measure: str
+    is_importance: bool = False
+
+
 _KINDS = {
-    "PERMUTATION_IMPORTANCE": "increase of the loss by shuffling",
-    "IMPORTANCE": "importance, share",
-    "FIRM_IMPORTANCE": "importance by FIRM",
-    "FIRM_IMPORTANCE_SQUARE": "squared importance by FIRM",
-    "MEAN_ABSOLUTE_ATTRIBUTION": "mean absolute attribution",
-    "PAIRWISE_INTERACTION": "H² of pairs",
-    "OVERALL_INTERACTION": "H² of each feature",
-    "THREEWAY_INTERACTION": "H² of triples",
-    "TOTAL_INTERACTION": "H² of all interactions",
-    "AVERAGE_LOSS": "average loss",
+    "PERMUTATION_IMPORTANCE": _DrawnKind("increase of the loss by shuffling", is_importance=True),
+    "IMPORTANCE": _DrawnKind("importance, share", is_importance=True),
+    "FIRM_IMPORTANCE": _DrawnKind("importance by FIRM", is_importance=True),
+    "FIRM_IMPORTANCE_SQUARE": _DrawnKind("squared importance by FIRM", is_importance=True),
+    "MEAN_ABSOLUTE_ATTRIBUTION": _DrawnKind("mean absolute attribution", is_importance=True),
+    "PAIRWISE_INTERACTION": _DrawnKind("H² of pairs"),
+    "OVERALL_INTERACTION": _DrawnKind("H² of each feature"),
+    "THREEWAY_INTERACTION": _DrawnKind("H² of triples"),
+    "TOTAL_INTERACTION": _DrawnKind("H² of all interactions"),
+    "AVERAGE_LOSS": _DrawnKind("average loss"),
 }
-"""Kinds drawn, in their order, with titles of axes: mean squares go along with shares."""
-_IMPORTANCES = list(_KINDS)[:5]
-_QUIET = "#9aa0a6"
+"""Kinds drawn, in their order: mean squares go along with shares."""
 _LINE = {"type": "rule", "strokeWidth": 5, "opacity": 0.35}
 _RING = {"type": "point", "size": 70, "color": "#202124", "filled": False}
 _DOT = {"type": "point", "size": 60, "filled": True, "opacity": 1}
@@ -46,7 +61,7 @@ _TOOLTIP = tooltip(
 
 
 def plots(changes: Changes, name_of: Callable[[str], str] = str) -> tuple[Plot, ...]:
-    """Draw importances, by kind and output, then curves, then other numbers.
+    """Draw importances, by kind and output, then ranks, then curves, then other numbers.
 
     Names are like "change-importance-price".
 
@@ -65,7 +80,8 @@ def plots(changes: Changes, name_of: Callable[[str], str] = str) -> tuple[Plot, 
     drawn: dict[bool, list[Plot]] = {True: [], False: []}
     for (_, kind, output), own in sorted(groups.items(), key=lambda one: kinds.index(one[0][1])):
         plot = _plot(f"change-{kind}-{output}".lower(), own, name_of)
-        drawn[kind in _IMPORTANCES].append(plot)
+        drawn[_KINDS[kind].is_importance].append(plot)
+    drawn[True] += slope_plots(changes.rankings, name_of)
     drawn[True] += curve_plots(changes, name_of)
     ordered = [*drawn[True], *drawn[False]]
     names = identifiers(plot.name for plot in ordered)
@@ -79,7 +95,7 @@ def _plot(
     labels = _labels(largest)
     rows = [dict(_row(label, each)) for label, each in zip(labels, largest, strict=True)]
     subject = differences[0].subject
-    measure = _KINDS[subject.kind]
+    measure = _KINDS[subject.kind].measure
     title = f"Change of {measure} for {shorten(clean(name_of(subject.output_name)))}"
     remarks = list(_remarks(largest, len(differences)))
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
@@ -122,7 +138,7 @@ def _body(rows: list[dict[str, object]], labels: Sequence[str], measure: str) ->
     y |= {"title": None, "axis": axis}
     colour: Spec = {
         "condition": {"test": "datum.verdict == 'changed'", "value": PLAIN_COLOUR},
-        "value": _QUIET,
+        "value": UNCHANGED_COLOUR,
     }
     line = {"x": {"field": "low", **x}, "x2": {"field": "high"}, "y": y, "color": colour}
     ring = {"x": {"field": "reference", **x}, "y": y, "tooltip": _TOOLTIP}

@@ -31,6 +31,9 @@ PLAIN_COLOUR = SERIES_COLOURS[0]
 MISSING_COLOUR = "#9aa0a6"
 """Colour of the missing value's series among ordered ones."""
 
+UNCHANGED_COLOUR = "#9aa0a6"
+"""Colour of changes that chance can make, beside `PLAIN_COLOUR`."""
+
 _VIRIDIS = ("#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962", "#85d44b")
 
 AREA_SCHEME = "viridis"
