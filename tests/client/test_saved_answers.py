@@ -60,10 +60,18 @@ def test_an_answer_with_every_kind_of_number_is_the_same_after_json(
     """Among them NaN of either sign, infinity, and numbers of 17 digits."""
     every_answer.receipt.predicted_row_count = 2**53 - 1
     every_answer.explanations[4].average_loss.constant_losses[:] = [-math.nan]
+    versions = every_answer.receipt.library_versions
+    versions.update({f"library {k}": str(k) for k in range(40)})
     every_answer.explanations[4].average_loss.losses[0].values[0] = 0.1 + 0.2
     answer = Explanations(every_answer)
 
-    assert Explanations.from_json(answer.to_json()) == answer
+    again = Explanations.from_json(answer.to_json())
+    assert again == answer
+    backwards = {f"library {k}": str(k) for k in reversed(range(40))}  # and so in another order
+    for name in list(backwards):
+        del again.message.receipt.library_versions[name]
+    again.message.receipt.library_versions.update(backwards)
+    assert again == answer
 
 
 def test_other_numbers_are_another_answer(every_answer: ExplainResponse) -> None:

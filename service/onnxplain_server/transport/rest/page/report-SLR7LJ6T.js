@@ -174,7 +174,7 @@ footer { margin-top: 3rem; color: var(--quiet); font-size: 0.85rem; }
   a { color: inherit; text-decoration: none; }
   .vega-embed details, .vega-bindings, .hint { display: none; }
 }
-`;var k="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",q=2e6;function W(e){return q-new TextEncoder().encode(z(e)).length}function z(e){let{title:t,notes:r,summary:a,keyFigures:o,warnings:n,sections:l,receipt:s}=e;return`<!DOCTYPE html>
+`;var k="default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",q=2e6;function W(e){return q-new TextEncoder().encode(z(e)).length}function z(e){let{title:t,notes:r,summary:n,keyFigures:o,warnings:a,sections:l,receipt:s}=e;return`<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -190,10 +190,10 @@ ${b}${v}
 </style>
 </head>
 <body>
-<header><h1>${i(t)}</h1>${S(a,o)}</header>
+<header><h1>${i(t)}</h1>${S(n,o)}</header>
 <main>
 ${r===""?"":`<section><h2>Notes</h2><p class="notes">${i(r)}</p></section>`}
-${n.length===0?"":`<aside aria-label="Warnings"><h2>Before you trust the numbers</h2>${m(n)}</aside>`}
+${a.length===0?"":`<aside aria-label="Warnings"><h2>Before you trust the numbers</h2>${m(a)}</aside>`}
 ${l.map(O).join(`
 `)}
 <section id="receipt"><h2>How these numbers were made</h2>${m(s)}</section>
@@ -201,15 +201,15 @@ ${l.map(O).join(`
 <footer>Made by onnxplain. This page is complete in itself and loads nothing.</footer>
 </body>
 </html>
-`}function S(e,t){let r=e.slice(0,p.leading_sentences),a=e.slice(r.length),n=`${r.map(l=>`<p class="found"><bdi>${i(l)}</bdi></p>`).join("")}${C(t)}`;return a.length===0?n:`${n}<div class="found">${m(a)}</div>`}function C(e){if(e.length===0)return"";let t=e.slice(0,p.most_key_figures).map(({name:o,value:n,unit:l,comparison:s})=>`<div><dt><bdi>${i(o)}</bdi></dt><dd><b>${i(n)}</b> <bdi>${i(l)}</bdi></dd>${s===""?"":`<dd>${i(s)}</dd>`}</div>`),r=h(e),a=r===""?"":`<p class="note">${r}</p>`;return`<dl class="key-figures" aria-label="Key figures">${t.join("")}</dl>${a}`}function O(e){let{title:t,question:r,pictures:a,leftOut:o,tables:n,limits:l}=e,s=o>0?`<p class="note">${o} more charts are left out.</p>`:"";return`<section>
+`}function S(e,t){let r=e.slice(0,p.leading_sentences),n=e.slice(r.length),a=`${r.map(l=>`<p class="found"><bdi>${i(l)}</bdi></p>`).join("")}${C(t)}`;return n.length===0?a:`${a}<div class="found">${m(n)}</div>`}function C(e){if(e.length===0)return"";let t=e.slice(0,p.most_key_figures).map(({name:o,value:a,unit:l,comparison:s})=>`<div><dt><bdi>${i(o)}</bdi></dt><dd><b>${i(a)}</b> <bdi>${i(l)}</bdi></dd>${s===""?"":`<dd>${i(s)}</dd>`}</div>`),r=h(e),n=r===""?"":`<p class="note">${r}</p>`;return`<dl class="key-figures" aria-label="Key figures">${t.join("")}</dl>${n}`}function O(e){let{title:t,question:r,pictures:n,leftOut:o,tables:a,limits:l}=e,s=o>0?`<p class="note">${o} more charts are left out.</p>`:"";return`<section>
 <h2>${i(t)}</h2>
 <p class="question">${i(r)}</p>
-<div class="figures">${a.map(j).join("")}</div>
+<div class="figures">${n.map(j).join("")}</div>
 ${s}
-<div class="tables">${n.map(A).join("")}</div>
+<div class="tables">${a.map(A).join("")}</div>
 <div class="limits"><h3>${i(t)}: when not to rely on it</h3>${m(l)}</div>
-</section>`}function j({description:e,svg:t}){let r=new TextEncoder().encode(t),a="";for(let n of r)a+=String.fromCharCode(n);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(a)}`}" alt="${i(e)}"></div></figure>`}function A({title:e,note:t="",columns:r,rows:a}){let o=r.map((s,w)=>`<th scope="col"${a.some(y=>typeof y[w]=="number")?' class="number"':""}>${i(c(s,f))}</th>`).join(""),n=a.slice(0,d).map(s=>`<tr>${s.map(E).join("")}</tr>`).join(`
-`),l=a.length>d?`<p class="note">${a.length-d} more rows are left out.</p>`:"";return`<div class="table"><table><caption><b>${i(e)}</b> <span class="note">${i(t)}</span></caption>
-<thead><tr>${o}</tr></thead><tbody>${n}</tbody></table>${l}</div>`}function E(e){return typeof e=="string"?`<td><bdi>${i(c(e,f))}</bdi></td>`:`<td class="number">${u(e)}</td>`}function m(e){return`<ul>${e.map(t=>`<li><bdi>${i(t)}</bdi></li>`).join("")}</ul>`}var P={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function i(e){return e.split(`
+</section>`}function j({description:e,svg:t}){let r=new TextEncoder().encode(t),n="";for(let a of r)n+=String.fromCharCode(a);return`<figure><div class="plot"><img src="${`data:image/svg+xml;base64,${btoa(n)}`}" alt="${i(e)}"></div></figure>`}function A({title:e,note:t="",columns:r,rows:n}){let o=r.map((s,w)=>`<th scope="col"${n.some(y=>typeof y[w]=="number")?' class="number"':""}>${i(c(s,f))}</th>`).join(""),a=n.slice(0,d).map(s=>`<tr>${s.map(E).join("")}</tr>`).join(`
+`),l=n.length>d?`<p class="note">${n.length-d} more rows are left out.</p>`:"";return`<div class="table"><table><caption><b>${i(e)}</b> <span class="note">${i(t)}</span></caption>
+<thead><tr>${o}</tr></thead><tbody>${a}</tbody></table>${l}</div>`}function E(e){return typeof e=="string"?`<td><bdi>${i(c(e,f))}</bdi></td>`:`<td class="number">${u(e)}</td>`}function m(e){return`<ul>${e.map(t=>`<li><bdi>${i(t)}</bdi></li>`).join("")}</ul>`}var P={"&":"&amp;","<":"&lt;",">":"&gt;",'"':"&quot;","'":"&#39;"};function i(e){return e.split(`
 `).map(t=>g(t).replace(/[&<>"']/g,r=>P[r]??"")).join(`
 `)}export{q as LARGEST,z as reportOf,W as roomOf};
