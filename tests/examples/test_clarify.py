@@ -22,7 +22,8 @@ CONVERT = ROOT / "examples/clarify/convert.py"
 IRIS = ROOT / "examples/iris"
 ROWS = 30
 FEATURES = ("sepal_length", "sepal_width", "petal_length", "petal_width")
-SHAP = {"baseline": [[5.8, 3.0, 4.3, 1.3]], "num_samples": 100, "agg_method": "mean_abs", "seed": 7}
+BASELINE = [5.8, 3.0, 4.3, 1.3]
+SHAP = {"baseline": [BASELINE], "num_samples": 100, "agg_method": "mean_abs", "seed": 7}
 CONFIG = {
     "version": "1.0",
     "dataset_type": "text/csv",
@@ -101,7 +102,7 @@ def test_an_analysis_has_the_shapley_values_of_all_coalitions(rows, convert, tmp
     request_of(convert, tmp_path, CONFIG)
     answer_of(tmp_path)
     given = np.array([[float(value) for value in row[:4]] for row in rows])
-    values = shapley_values(given, np.array(SHAP["baseline"][0]))
+    values = shapley_values(given, np.array(BASELINE))
 
     for agg_method, expected in {
         "mean_abs": np.abs(values).mean(axis=0),

@@ -79,8 +79,8 @@ def test_where_the_order_is_the_same_features_seldom_seem_to_move(gaps) -> None:
     false_alarms = 0
     for _ in range(300):
         sides = [true + random.normal(size=10) for _ in range(2)]
-        drawn = [np.vstack([own, own + random.normal(size=(200, 10))]) for own in sides]
-        false_alarms += have_changed_places(*drawn, 0.9).any()
+        first, second = (np.vstack([own, own + random.normal(size=(200, 10))]) for own in sides)
+        false_alarms += int(have_changed_places(first, second, 0.9).any())
 
     assert false_alarms <= 300 * 0.1 + 2 * (300 * 0.1 * 0.9) ** 0.5
 
