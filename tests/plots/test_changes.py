@@ -81,11 +81,11 @@ def test_mean_squares_go_along_with_shares() -> None:
 
 def ranked(before: list[float], after: list[float], names: list[str], noise: float = 0.1):
     random = np.random.default_rng(0)
-    sides = [
+    one, other = (
         np.abs(np.vstack([own, own + random.normal(0, noise, (200, len(own)))]))
         for own in (np.array(before), np.array(after))
-    ]
-    found = compare_rankings([(name,) for name in names], *sides, 5, 0.95)
+    )
+    found = compare_rankings([(name,) for name in names], one, other, 5, 0.95)
     return Changes(rankings=(OutputRankings(0, "IMPORTANCE", "price", len(names), found),))
 
 
