@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 import numpy as np
 import pytest
 from onnxplain.v1 import average_loss_pb2, firm_pb2, interactions_pb2, partial_dependence_pb2
@@ -82,3 +84,21 @@ def test_answers_are_the_same_bytes(runner, tmp_path, monkeypatch, request, meth
     assert "read in blocks" in found.receipt.engine_reason
     bits = [answer.explanations[0].SerializeToString() for answer in (plain, found)]
     assert bits[0] == bits[1]
+
+
+def test_an_array_is_read_again_where_the_parser_fails_beside_another_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As CPython 3.11 does now and then: no number of ours is lost for that."""
+    parse, failures = ast.literal_eval, iter([SystemError("depth mismatch"), None] * 2)
+
+    def failing(text: str) -> object:
+        if (failure := next(failures)) is not None:
+            raise failure
+        return parse(text)
+
+    encoded = Encoding(()).encode([np.arange(3.0)])
+    monkeypatch.setattr(ast, "literal_eval", failing)
+    (decoded,) = Encoding(()).decode(encoded)
+
+    assert decoded.tolist() == [0.0, 1.0, 2.0]

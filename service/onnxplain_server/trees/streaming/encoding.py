@@ -12,6 +12,7 @@ import dataclasses
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from enum import Enum
 from typing import Any
 
@@ -20,6 +21,18 @@ import numpy as np
 from onnxplain_server.core.arrays import Array
 
 _TREE = "tree"
+_ATTEMPTS = 5
+
+
+def _read(arrays: Mapping[str, Array], name: str) -> Array:
+    """Read an array, again where CPython 3.11 fails to parse its header beside another thread.
+
+    It counts the depth of what `ast` parses for all threads together (gh-106905).
+    """
+    for _ in range(_ATTEMPTS - 1):
+        with suppress(SystemError):
+            return arrays[name]
+    return arrays[name]
 
 
 class Encoding:
@@ -58,7 +71,7 @@ class Encoding:
             Where it is damaged, or made of other classes.
         """
         with np.load(io.BytesIO(encoded), allow_pickle=False) as arrays:
-            return self._from_tree(json.loads(arrays[_TREE].tobytes()), arrays)
+            return self._from_tree(json.loads(_read(arrays, _TREE).tobytes()), arrays)
 
     def _to_tree(self, value: Any, arrays: dict[str, Array]) -> Any:
         if value is None or isinstance(value, bool | int | float | str):
@@ -99,7 +112,7 @@ class Encoding:
             return tree
         ((name, content),) = tree.items()
         if name == "array":
-            return arrays[content]
+            return _read(arrays, content)
         if name == "texts":
             return np.array(content, dtype=object)
         parts = self._from_tree(content, arrays)
