@@ -57,10 +57,13 @@ def network() -> onnx.ModelProto:
 
 
 def classifier(numbers: Sequence[str], text: str, classes: tuple[str, str]) -> onnx.ModelProto:
-    """A linear classifier of numbers and a text, an input for each, with named classes."""
+    """A classifier of numbers, a text and the product of all, with named classes.
+
+    It has an input for each. Because of the product, its effects are predicted.
+    """
     inputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [None, 1]) for n in numbers]
     inputs.append(helper.make_tensor_value_info(text, TensorProto.STRING, [None, 1]))
-    coefficients = [1.0 + k for k in range(len(numbers))] + [2.0]
+    coefficients = [1.0 + k for k in range(len(numbers))] + [2.0, 0.1]
     nodes = [
         helper.make_node(
             "LabelEncoder",
@@ -70,7 +73,9 @@ def classifier(numbers: Sequence[str], text: str, classes: tuple[str, str]) -> o
             keys_strings=list(COLORS),
             values_floats=[0.0, 1.0, 2.0],
         ),
-        helper.make_node("Concat", [*numbers, "code"], ["all"], axis=1),
+        helper.make_node("Concat", [*numbers, "code"], ["single"], axis=1),
+        helper.make_node("ReduceProd", ["single"], ["product"], axes=[1], keepdims=1),
+        helper.make_node("Concat", ["single", "product"], ["all"], axis=1),
         helper.make_node(
             "LinearClassifier",
             ["all"],
