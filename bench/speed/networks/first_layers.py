@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import csv
 import gzip
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
-from onnxplain.v1.explanation_service_pb2 import ExplainResponse
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.arrays import Array
 
@@ -149,20 +149,30 @@ def shortest(runner: InProcess, request: bytes) -> tuple[float, ExplainResponse]
     return min((timed(runner, request) for _ in range(_REPEATS)), key=lambda run: run[0])
 
 
-def main() -> None:
+def compare(measured: Iterable[Case], questions: Mapping[str, Mapping[str, Any]]) -> None:
+    """Print a line for each model and question: how it is answered, and processor seconds."""
     runner = InProcess(threads=2)
-    print("| Model | Question | By parts | Default, s | Whole rows, s | Ratio | onnxruntime, s |")
+    print("| Model | Question | Way | Default, s | Whole rows, s | Ratio | onnxruntime, s |")
     print("|---|---|---|---:|---:|---:|---:|")
-    for case in cases():
+    for case in measured:
         row_seconds = bare(case)
-        for name, question in QUESTIONS.items():
+        for name, question in questions.items():
             ours, answer = shortest(runner, request_of(case, question, _ANY))
             theirs, other = shortest(runner, request_of(case, question, "BLACK_BOX"))
-            is_used = "yes" if "first layers" in answer.receipt.engine_reason else "no"
             alone = row_seconds * other.receipt.predicted_row_count
             times = f"{ours:.2f} | {theirs:.2f} | {theirs / ours:.2f} | {alone:.2f}"
-            print(f"| {case.name} | {name} | {is_used} | {times} |", flush=True)
+            print(f"| {case.name} | {name} | {_way(answer)} | {times} |", flush=True)
     runner.close()
+
+
+def _way(answer: ExplainResponse) -> str:
+    if "first layers" in answer.receipt.engine_reason:
+        return "first layers"
+    return ExplainRequest.Engine.Name(answer.receipt.engine)
+
+
+def main() -> None:
+    compare(cases(), QUESTIONS)
 
 
 if __name__ == "__main__":

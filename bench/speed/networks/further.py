@@ -16,8 +16,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from onnx import TensorProto
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
-from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.arrays import Array
 from skl2onnx import to_onnx
 from skl2onnx.common.data_types import FloatTensorType, StringTensorType
@@ -31,12 +29,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVR
 
-from bench.speed.additive import Case, bare, pipeline, request_of
-from bench.speed.networks.first_layers import Network, adult, shortest
+from bench.speed.additive import Case, pipeline
+from bench.speed.networks.first_layers import Network, adult, compare
 
 _MODELS = Path(__file__).parents[3] / "tests" / "models"
 _ROWS, _TRAINED, _WIDTH = 2_000, 500, 10
-_ANY = "ENGINE_UNSPECIFIED"
 QUESTIONS: Mapping[str, Mapping[str, Any]] = {
     "curves, 2,000 rows": {"methods": [{"partial_dependence": {}}], "row_count": _ROWS},
     "H², 200 rows": {
@@ -171,25 +168,8 @@ def cases() -> Iterator[Case]:
     yield masks()
 
 
-def _way(answer: ExplainResponse) -> str:
-    if "first layers" in answer.receipt.engine_reason:
-        return "first layers"
-    return ExplainRequest.Engine.Name(answer.receipt.engine)
-
-
 def main() -> None:
-    runner = InProcess(threads=2)
-    print("| Model | Task | Engine | By default, s | Whole rows, s | Ratio | onnxruntime, s |")
-    print("|---|---|---|---:|---:|---:|---:|")
-    for case in cases():
-        row_seconds = bare(case)
-        for name, question in QUESTIONS.items():
-            ours, answer = shortest(runner, request_of(case, question, _ANY))
-            theirs, other = shortest(runner, request_of(case, question, "BLACK_BOX"))
-            alone = row_seconds * other.receipt.predicted_row_count
-            times = f"{ours:.2f} | {theirs:.2f} | {theirs / ours:.1f} | {alone:.2f}"
-            print(f"| {case.name} | {name} | {_way(answer)} | {times} |", flush=True)
-    runner.close()
+    compare(cases(), QUESTIONS)
 
 
 if __name__ == "__main__":
