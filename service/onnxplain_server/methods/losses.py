@@ -201,14 +201,10 @@ _ROUNDING = 1e-6
 
 
 def _check_domain(loss: Loss, values: Matrix, subject: str) -> None:
-    rules: dict[Loss, tuple[bool, str]] = {
-        Loss.POISSON: (bool((values >= 0).all()), "must not be negative"),
-        Loss.GAMMA: (bool((values > 0).all()), "must be positive"),
-        Loss.LOGLOSS: (_are_probabilities(values), "must be in [0, 1]"),
-        Loss.MLOGLOSS: (_are_probabilities(values), "must be in [0, 1]"),
-    }
-    is_valid, rule = rules.get(loss, (True, ""))
-    if not is_valid:
+    if loss not in _DOMAINS:
+        return
+    is_valid, rule = _DOMAINS[loss]
+    if not is_valid(values):
         raise ExplainError(
             Reason.INVALID_OPTION,
             f"for the loss {loss.value} {subject} {rule}; they range from {values.min():g} "
@@ -219,3 +215,12 @@ def _check_domain(loss: Loss, values: Matrix, subject: str) -> None:
 
 def _are_probabilities(values: Matrix) -> bool:
     return bool(values.min() >= -_ROUNDING and values.max() <= 1 + _ROUNDING)
+
+
+_DOMAINS: dict[Loss, tuple[Callable[[Matrix], bool], str]] = {
+    Loss.POISSON: (lambda values: bool((values >= 0).all()), "must not be negative"),
+    Loss.GAMMA: (lambda values: bool((values > 0).all()), "must be positive"),
+    Loss.LOGLOSS: (_are_probabilities, "must be in [0, 1]"),
+    Loss.MLOGLOSS: (_are_probabilities, "must be in [0, 1]"),
+}
+"""Losses that are not defined for all numbers: a check, and the rule in words."""

@@ -111,14 +111,15 @@ class BoundRows:
 
     @cached_property
     def _tested(self) -> TestedFeatures:
-        return TestedFeatures(self.ensemble, self.ranked, self.pool)
+        descent = self.rows.descent()
+        return TestedFeatures(self.ensemble, descent, self.ranked, self.pool)
 
     def permuted(self, features: Sequence[int], permutations: Sequence[Indices]) -> list[Matrix]:
         """Predict with features permuted between rows, per permutation: (n_rows, n_outputs)."""
         self.pool.ledger.spend(sum(map(len, permutations)), 0)
-        few = self._tested.moved(features)
-        if few is not None:
-            return [self.to_outputs(self.sums + each) for each in few.changes(permutations)]
+        changes = self._tested.changes(features, permutations)
+        if changes is not None:
+            return [self.to_outputs(self.sums + each) for each in changes]
         return [self._permuted(features, permutation) for permutation in permutations]
 
     def _permuted(self, features: Sequence[int], permutation: Indices) -> Matrix:

@@ -129,6 +129,10 @@ class CountedRows:
             self._ranked = rank_rows(self._ensemble, background, pool)
         return self._ranked
 
+    def descent(self) -> Descent:
+        """Return the table by which rows descend."""
+        return self._leaves.descent()
+
     def sums(
         self,
         background: Background,

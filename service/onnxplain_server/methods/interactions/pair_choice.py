@@ -9,7 +9,7 @@ statistics: a pair that acts together in few rows may have none of them in the s
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, compress
 from math import comb
 
 import numpy as np
@@ -116,10 +116,13 @@ class PairScreen:
 
 def smaller_overall(overall: Mapping[int, Vector]) -> dict[Pair, Vector]:
     """Return the smaller overall numerator of each pair, without pairs where it is 0."""
-    bounds = {
-        (i, j): np.minimum(overall[i], overall[j]) for i, j in combinations(sorted(overall), 2)
-    }
-    return {pair: bound for pair, bound in bounds.items() if (bound > 0).any()}
+    features = sorted(overall)
+    numerators = np.array([overall[j] for j in features])
+    first, second = np.triu_indices(len(features), 1)
+    bounds = np.minimum(numerators[first], numerators[second])
+    pairs = combinations(features, 2)
+    is_positive = (bounds > 0).any(axis=1)
+    return dict(compress(zip(pairs, bounds, strict=True), is_positive))
 
 
 def choose_pairs(
@@ -137,7 +140,7 @@ def choose_pairs(
     sizes = {pair: np.minimum(own, bounds[pair]) for pair, own in screened.items()}
     chosen = list(_in_turns(sizes, round(_SCREENED_SHARE * limit)))
     unexplained = _unexplained(bounds, sizes)
-    left = {pair: unexplained[pair] for pair in bounds if pair not in chosen}
+    left = {pair: unexplained[pair] for pair in bounds.keys() - set(chosen)}
     return sorted((*chosen, *_in_turns(left, limit - len(chosen))))
 
 
@@ -145,18 +148,15 @@ def _unexplained(
     bounds: Mapping[Pair, Vector], sizes: Mapping[Pair, Vector]
 ) -> Mapping[Pair, Vector]:
     """Return what pairs may have beyond all that the screen found of their features."""
-    rest: dict[int, Vector] = {}
-    for pair, bound in bounds.items():
-        for j in pair:
-            rest[j] = np.maximum(rest.get(j, bound), bound)
-    for pair, size in sizes.items():
-        for j in pair:
-            rest[j] = rest[j] - size
-    nothing = np.zeros_like(next(iter(rest.values()))) if rest else np.zeros(1)
-    return {
-        (i, j): np.maximum(np.minimum(rest[i], rest[j]) + sizes.get((i, j), nothing), 0)
-        for i, j in bounds
-    }
+    pairs, most = np.array(list(bounds)), np.array(list(bounds.values()))
+    found = np.array([sizes.get(pair, np.zeros(most.shape[1])) for pair in bounds])
+    rest = np.zeros((pairs.max() + 1, most.shape[1]))
+    for members in pairs.T:
+        np.maximum.at(rest, members, most)
+    for members in pairs.T:
+        np.subtract.at(rest, members, found)
+    left = np.minimum(rest[pairs[:, 0]], rest[pairs[:, 1]]) + found
+    return dict(zip(bounds, np.maximum(left, 0), strict=True))
 
 
 def _in_turns(values: Mapping[Pair, Vector], count: int) -> Iterator[Pair]:

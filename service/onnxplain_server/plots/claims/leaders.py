@@ -6,6 +6,8 @@ no other number is written alike.
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 import numpy as np
 
 from onnxplain_server.core.arrays import Vector
@@ -39,9 +41,7 @@ def leaders(values: Vector, errors: Vector | None = None) -> list[int]:
     text = spell_beside(finite[first], beside)
     spread = _ERRORS * np.hypot(known, known[first])
     order = np.argsort(-finite, kind="stable").tolist()
-    return [
-        at
-        for at in order
-        if np.isfinite(finite[at])
-        and (finite[at] >= finite[first] - spread[at] or spell_beside(finite[at], beside) == text)
-    ]
+    alike = takewhile(lambda at: spell_beside(finite[at], beside) == text, order)
+    are_alike = set(alike)  # of numbers in order, the first ones
+    is_near = np.isfinite(finite) & (finite >= finite[first] - spread)
+    return [at for at in order if is_near[at] or at in are_alike]

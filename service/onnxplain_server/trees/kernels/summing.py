@@ -1,4 +1,4 @@
-"""Sums of leaves: each row descends each tree, and the values of its leaves are added up."""
+"""Sums of leaves: each row descends trees, and the values of its leaves are added up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Int32Matrix, Matrix
+from onnxplain_server.core.arrays import Cube, Flags, Int32Matrix, Int32Vector, Matrix
 from onnxplain_server.trees.kernels.block_pool import BlockPool, blocks
 from onnxplain_server.trees.kernels.compile import inlined, kernel
 from onnxplain_server.trees.kernels.descent import (
@@ -60,6 +60,45 @@ def sum_leaves(
 
     pool.run(descend, blocks(len(total), _BLOCK))
     return total
+
+
+def sum_changes(
+    ensemble: Ensemble,
+    roots: Int32Vector,
+    codes: Int32Matrix,
+    moved: Flags,
+    orders: Int32Matrix,
+    pool: BlockPool,
+    descent: Descent,
+) -> Cube:
+    """Sum by how much the leaves of some trees change if features are permuted between rows.
+
+    Parameters
+    ----------
+    roots : (n_some_trees,)
+    codes : (n_features, n)
+        Cells of the rows.
+    moved : (n_features,)
+        Features that are permuted together.
+    orders : (n_orders, n)
+        Row that each row gets their values from.
+    descent : Descent
+        Of the ensemble.
+
+    Returns
+    -------
+    (n_orders, n, n_targets)
+    """
+    has_many = bool((descent.nodes[:, SPAN] == MANY).any())
+    orders = np.vstack((np.arange(codes.shape[1], dtype=np.int32), orders))
+    total = np.zeros((*orders.shape, ensemble.values.shape[1]))
+
+    def descend(span: tuple[int, int]) -> None:
+        values = ensemble.values
+        _change(*span, roots, descent, has_many, values, codes, moved, orders, total)
+
+    pool.run(descend, blocks(codes.shape[1], _BLOCK))
+    return total[1:]
 
 
 @inlined
@@ -125,3 +164,46 @@ def _descend(
             leaf = -1 - descent.nodes[at[i], FEATURE]
             for k in range(values.shape[1]):
                 total[a + i, k] += values[leaf, k]
+
+
+@kernel
+def _change(
+    a: int,
+    b: int,
+    roots: Int32Vector,
+    descent: Descent,
+    has_many: bool,
+    values: Matrix,
+    codes: Int32Matrix,
+    moved: Flags,
+    orders: Int32Matrix,
+    total: Cube,
+) -> None:
+    """Descend with the rows from a to b in each order, of which the first is their own."""
+    nodes, own, at = descent.nodes, np.empty(_GROUP, np.int32), np.empty(_GROUP, np.int32)
+    for root in roots:
+        for first in range(a, b, _GROUP):
+            n = min(_GROUP, b - first)
+            for repeat in range(len(orders)):
+                at[:] = root
+                is_moving = True
+                while is_moving:
+                    is_moving = False
+                    for i in range(n):
+                        node = np.uint32(at[i])
+                        feature = nodes[node, FEATURE]
+                        is_moving |= feature >= 0
+                        column = np.uint32(max(feature, 0))
+                        row = np.uint32(orders[repeat, first + i] if moved[column] else first + i)
+                        code, span = codes[column, row], nodes[node, SPAN]
+                        outside: Any = np.uint32(code - nodes[node, LOW]) >= np.uint32(span)
+                        if has_many and span == MANY:
+                            outside = not _in_any(code, descent.truth, node)
+                        at[i] = nodes[node, np.uint32(INSIDE + outside)]
+                if repeat == 0:
+                    own[:] = at
+                for i in range(n):
+                    new = -1 - descent.nodes[at[i], FEATURE]
+                    old = -1 - descent.nodes[own[i], FEATURE]
+                    for k in range(values.shape[1]):
+                        total[repeat, first + i, k] += values[new, k] - values[old, k]
