@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from onnxplain_server.core.arrays import pack
 from onnxplain_server.effects.ledger import Ledger
 
 
@@ -31,7 +32,8 @@ def test_the_plan_is_never_below_the_rows_done(make) -> None:
 def test_an_effect_with_a_missing_array_is_a_cache_miss(make) -> None:
     host = make.host()
     ledger = Ledger(host)
-    ledger.cache_put({"a0": np.arange(3.0), "a1": np.ones(3), "b0": np.zeros(3)})
+    arrays = {"a0": np.arange(3.0), "a1": np.ones(3), "b0": np.zeros(3)}
+    ledger.put_bytes({name: pack(array) for name, array in arrays.items()})
 
     both, half, other = ledger.cache_get([["a0", "a1"], ["b0", "b1"], ["a0"]], [(3,), (3,), (4,)])
 
@@ -52,10 +54,10 @@ def test_an_empty_lookup_makes_no_round_trip(make) -> None:
 def test_rows_outside_the_plan_are_neither_looked_up_nor_stored(make) -> None:
     """A trial on rows of an answer in the cache would tell nothing of the time."""
     host = make.host()
-    Ledger(host).cache_put({"a": np.arange(3.0)})
+    Ledger(host).put_bytes({"a": pack(np.arange(3.0))})
     trial = Ledger(host).unplanned()
 
-    trial.cache_put({"b": np.ones(3)})
+    trial.put_bytes({"b": pack(np.ones(3))})
 
     assert trial.cache_get([["a"]], [(3,)]) == [None]
     assert Ledger(host).cache_get([["b"]], [(3,)]) == [None]

@@ -162,16 +162,18 @@ def jackknife_groups(rows: Indices, group_count: int, seed: int) -> Indices:
     return (hashes % np.uint64(group_count)).astype(np.intp)
 
 
-def shuffle(rows: Indices, seed: int, *numbers: int) -> Indices:
-    """Return a random order of rows, by their hashes: positions in `rows`, (n,).
+def shuffles(rows: Indices, count: int, seed: int, *numbers: int) -> list[Indices]:
+    """Return random orders of rows, by their hashes: positions in `rows`, (n,) each.
 
-    The order of two rows does not depend on the others.
+    The order of two rows does not depend on the others, nor an order on their count.
 
     Parameters
     ----------
     rows : (n,)
         Row numbers, ascending.
     numbers : int
-        See `row_hashes`.
+        See `row_hashes`, which the number of the order follows.
     """
-    return np.argsort(row_hashes(rows, seed, Purpose.SHUFFLE, *numbers), kind="stable")
+    keys = _folded(_key(seed, Purpose.SHUFFLE.value, *numbers), np.arange(count, dtype=np.uint64))
+    places = _places(rows)
+    return [np.argsort(_mix(key + places), kind="stable") for key in keys]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Matrix
+from onnxplain_server.core.arrays import Matrix, pack
 from onnxplain_server.effects.ledger import Ledger
 
 _VERSION = "2"
 """Version of the numbers: raise it when a change of code changes the numbers of a key."""
+_BATCH_BYTES = 2**18
+"""Of effects that are stored together: about as many as are computed in some milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +60,29 @@ class EffectCache:
 
     def put(self, key: CacheKey, values: Matrix) -> None:
         """Store an effect: (length, n_outputs)."""
+        self._ledger.put_bytes(self._packed(key, values))
+
+    @contextmanager
+    def collecting(self) -> Iterator[Callable[[CacheKey, Matrix], None]]:
+        """Let effects be put that are stored together: small ones cost less so.
+
+        The last ones are stored at the end of the context, unless it ends by an error.
+        """
+        waiting: dict[str, bytes] = {}
+
+        def put(key: CacheKey, values: Matrix) -> None:
+            waiting.update(self._packed(key, values))
+            if sum(map(len, waiting.values())) >= _BATCH_BYTES:
+                self._ledger.put_bytes(waiting)
+                waiting.clear()
+
+        yield put
+        if waiting:
+            self._ledger.put_bytes(waiting)
+
+    def _packed(self, key: CacheKey, values: Matrix) -> dict[str, bytes]:
         columns = zip(self._outputs, values.T, strict=True)
-        self._ledger.cache_put({self._name(key, output): column for output, column in columns})
+        return {self._name(key, output): pack(column) for output, column in columns}
 
     def _name(self, key: CacheKey, output: str) -> str:
         text = "\n".join((_VERSION, self._identity, output, key.kind, str(key.length)))

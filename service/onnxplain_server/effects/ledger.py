@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 
-from onnxplain_server.core.arrays import Matrix, pack, unpack
+from onnxplain_server.core.arrays import Matrix, unpack
 from onnxplain_server.core.interfaces import ComputationHost
 
 
@@ -98,16 +98,12 @@ class Ledger:
             self.misses += misses
         return effects
 
-    def cache_put(self, arrays: Mapping[str, Matrix]) -> None:
-        """Store arrays in the cache."""
-        self._host.cache_put({name: pack(array) for name, array in arrays.items()})
-
     def get_bytes(self, names: Sequence[str]) -> Sequence[bytes | None]:
         """Look values up that are no effects: they count neither as hits nor as misses."""
         return self._host.cache_get(names)
 
     def put_bytes(self, entries: Mapping[str, bytes]) -> None:
-        """Store values that are no effects."""
+        """Store values, or packed arrays."""
         self._host.cache_put(entries)
 
 
@@ -135,9 +131,6 @@ class _Unplanned(Ledger):
         shapes: Sequence[tuple[int, ...]],  # noqa: ARG002 - nothing is looked up
     ) -> list[list[Matrix] | None]:
         return [None] * len(names)
-
-    def cache_put(self, arrays: Mapping[str, Matrix]) -> None:
-        """Store nothing."""
 
     def get_bytes(self, names: Sequence[str]) -> Sequence[bytes | None]:
         return [None] * len(names)

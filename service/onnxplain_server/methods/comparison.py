@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -24,6 +25,9 @@ from onnxplain_server.methods.losses import (
 from onnxplain_server.methods.ranking.queries import Queries, one_query
 from onnxplain_server.methods.ranking.scores import rank_score
 from onnxplain_server.methods.scores import score
+
+_AT_ONCE = 1 << 15
+"""Numbers of several predictions up to which their losses are computed in one pass."""
 
 RowContext: TypeAlias = LossExpression | Queries
 """What losses read of rows beside true values and predictions."""
@@ -151,6 +155,22 @@ class Comparison:
         if self.loss in SCORES:
             return score(self.loss, *compared, self.parameters.threshold)
         return mean(self.losses(*compared[:2], beside), weights[rows])
+
+    def averages(
+        self,
+        actual: Matrix,
+        predictions: Sequence[Matrix],
+        weights: Vector,
+        beside: RowContext | None = None,
+    ) -> Matrix:
+        """Return `average` of several predictions of the same rows: (n_predictions, n_outputs)."""
+        if beside is not None or self.is_score or len(predictions) * actual.size > _AT_ONCE:
+            return np.stack([self.average(actual, p, weights, beside) for p in predictions])
+        rows = np.flatnonzero(weights > 0)
+        count = len(predictions)
+        predicted = np.concatenate([each[rows] for each in predictions])
+        losses = self.losses(np.tile(actual[rows], (count, 1)), predicted)
+        return mean(losses.reshape(count, len(rows), -1), weights[rows])
 
     def _rank_scores(
         self, actual: Matrix, predicted: Matrix, weights: Vector, queries: Queries

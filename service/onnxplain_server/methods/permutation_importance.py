@@ -15,7 +15,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Matrix, Vector
 from onnxplain_server.core.contract_limits import PermutationImportanceOptions
 from onnxplain_server.core.model import Note
-from onnxplain_server.core.row_draws import shuffle
+from onnxplain_server.core.row_draws import shuffles
 from onnxplain_server.core.table import Table
 from onnxplain_server.effects.background import fingerprint
 from onnxplain_server.effects.engine import Effects
@@ -197,6 +197,9 @@ class _BoundLoss:
     def average(self, predicted: Matrix, weights: Vector) -> Vector:
         return self.comparison.average(self.actual, predicted, weights, self.beside)
 
+    def averages(self, predictions: Sequence[Matrix], weights: Vector) -> Matrix:
+        return self.comparison.averages(self.actual, predictions, weights, self.beside)
+
     @property
     def identity(self) -> bytes:
         """All that the losses depend on beside the predictions."""
@@ -236,17 +239,17 @@ def _shuffled_losses(  # noqa: PLR0917 - as of `compute`
     """Return the average losses after each shuffle of one entry: (n_repeats, n_outputs).
 
     A shuffle gives each row, in the order of the table, the value of the row that has its place in
-    the order of `shuffle`.
+    an order of `shuffles`.
     """
     features, rows = effects.background.features, effects.background.source
     positions = [features.index(name) for name in options.features[entry]]
 
     def shuffled() -> Matrix:
-        orders = [shuffle(rows, seed, *positions, i) for i in range(options.repeat_count)]
+        orders = shuffles(rows, options.repeat_count, seed, *positions)
         predictions = effects.permuted(positions, orders)
         if observe is not None:
             observe(orders, predictions)
-        return np.stack([loss.average(p, effects.background.weights) for p in predictions])
+        return loss.averages(predictions, effects.background.weights)
 
     if observe is not None:
         return shuffled()

@@ -140,14 +140,16 @@ class CachedTrees:
         keys = [self._keys(f"own {j}", f"others {j}") for j in features]
         found = self._lookup(keys)
         computed = self._engine.single(_missing(features, found))
-        for j, pair, hit in zip(features, keys, found, strict=True):
-            if hit is not None:
-                self._ledger.spend(self.cost((j,)), 0)
-                yield Single(j, *hit)
-            else:
+        with self._cache.collecting() as put:
+            for j, (own, others), hit in zip(features, keys, found, strict=True):
+                if hit is not None:
+                    self._ledger.spend(self.cost((j,)), 0)
+                    yield Single(j, *hit)
+                    continue
                 single = next(computed)
                 effects = _laid_out(single.own, single.others)
-                self._store(pair, effects)
+                put(own, effects[0])
+                put(others, effects[1])
                 yield replace(single, own=effects[0], others=effects[1])
 
     def own_and_others(
@@ -165,14 +167,16 @@ class CachedTrees:
         keys = [self._keys(f"whole {group}", f"pure {group}") for group in groups]
         found = self._lookup(keys)
         computed = self._engine.joint(_missing(groups, found))
-        for group, pair, hit in zip(groups, keys, found, strict=True):
-            if hit is not None:
-                self._ledger.spend(self.cost(group), 0)
-                yield Joint(group, *hit)
-            else:
+        with self._cache.collecting() as put:
+            for group, (whole, pure), hit in zip(groups, keys, found, strict=True):
+                if hit is not None:
+                    self._ledger.spend(self.cost(group), 0)
+                    yield Joint(group, *hit)
+                    continue
                 joint = next(computed)
                 effects = _laid_out(joint.whole, joint.pure)
-                self._store(pair, effects)
+                put(whole, effects[0])
+                put(pure, effects[1])
                 yield replace(joint, whole=effects[0], pure=effects[1])
 
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
@@ -183,15 +187,16 @@ class CachedTrees:
         found = iter(self._cache.get([key for key in keys if key.length <= _MAX_LENGTH]))
         curves = [next(found) if key.length <= _MAX_LENGTH else None for key in keys]
         computed = self._engine.curves(_missing(requests, curves))
-        for (features, _), key, cached in zip(requests, keys, curves, strict=True):
-            if cached is not None:
-                self._ledger.spend(self.cost(features, key.length), 0)
-                yield cached
-                continue
-            (curve,) = _laid_out(next(computed))
-            if key.length <= _MAX_LENGTH:
-                self._cache.put(key, curve)
-            yield curve
+        with self._cache.collecting() as put:
+            for (features, _), key, cached in zip(requests, keys, curves, strict=True):
+                if cached is not None:
+                    self._ledger.spend(self.cost(features, key.length), 0)
+                    yield cached
+                    continue
+                (curve,) = _laid_out(next(computed))
+                if key.length <= _MAX_LENGTH:
+                    put(key, curve)
+                yield curve
 
     def cached(
         self, identity: bytes, shape: tuple[int, int], rows: int, compute: Callable[[], Matrix]
@@ -206,18 +211,15 @@ class CachedTrees:
         cache.put(key, values.reshape(-1, 1))
         return values
 
-    def _keys(self, *kinds: str) -> tuple[CacheKey, ...]:
-        return tuple(CacheKey(kind, len(self.background)) for kind in kinds)
+    def _keys(self, first: str, second: str) -> tuple[CacheKey, CacheKey]:
+        rows = len(self.background)
+        return CacheKey(first, rows), CacheKey(second, rows)
 
     def _lookup(self, keys: Sequence[tuple[CacheKey, ...]]) -> list[tuple[Matrix, Matrix] | None]:
         """Look pairs of effects up in one round trip; None unless both are cached."""
         entries = iter(self._cache.get([key for pair in keys for key in pair]))
         pairs = [(next(entries), next(entries)) for _ in keys]
         return [None if one is None or two is None else (one, two) for one, two in pairs]
-
-    def _store(self, keys: Sequence[CacheKey], effects: Sequence[Matrix]) -> None:
-        for key, effect in zip(keys, effects, strict=True):
-            self._cache.put(key, effect)
 
 
 def _laid_out(*effects: Matrix) -> tuple[Matrix, ...]:

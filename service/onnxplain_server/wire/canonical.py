@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+import orjson
 from google.protobuf import json_format
 from google.protobuf.message import Message
 
@@ -36,10 +37,12 @@ _ERROR_PREFIX = re.compile(r"Failed to parse \w+ field: ")
 _ERROR_PATH = re.compile(r' at "?\w+\.([\w.\[\]]+)"?$')
 
 
-def encode(message: Message, indent: int | None = None) -> str:
+def encode(message: Message, *, is_indented: bool = False) -> str:
     """Write a message; fields without presence are written even if empty or 0."""
     document = json_format.MessageToDict(message, always_print_fields_with_no_presence=True)
-    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=indent)
+    if is_indented:  # which the standard library writes in Python, at a tenth of the pace
+        return orjson.dumps(document, option=orjson.OPT_INDENT_2).decode()
+    return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
 
 def decode(text: bytes, kind: type[AnyMessage]) -> AnyMessage:

@@ -89,7 +89,7 @@ def _list(client: Client, _names: list[str], query: str) -> Iterator[str]:
 
 def _get(client: Client, names: list[str], _query: str) -> Iterator[str]:
     for name in names:
-        yield canonical.encode(client.operation(name).metadata, indent=2)
+        yield canonical.encode(client.operation(name).metadata, is_indented=True)
 
 
 def _cancel(client: Client, names: list[str], _query: str) -> Iterator[str]:

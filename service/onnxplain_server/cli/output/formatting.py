@@ -43,7 +43,7 @@ def formatted(
         return overview.of_response(answer, to_terminal=True, target=target).encode()
     match output or Output.JSON:
         case Output.JSON:
-            text = canonical.encode(answer, indent=2) + "\n"
+            text = canonical.encode(answer, is_indented=True) + "\n"
         case Output.TABLE:
             from onnxplain_server.cli.output import tables
 
@@ -58,7 +58,7 @@ def formatted(
 def formatted_plan(plan: ExplanationPlan, *, as_json: bool, to_terminal: bool) -> bytes:
     """Format a plan: as a table, or as JSON."""
     if as_json:
-        return (canonical.encode(plan, indent=2) + "\n").encode()
+        return (canonical.encode(plan, is_indented=True) + "\n").encode()
     from onnxplain_server.cli.output import tables
 
     return tables.of_plan(plan, to_terminal=to_terminal).encode()
@@ -72,7 +72,7 @@ def formatted_description(
         from onnxplain_server.cli.output import tables
 
         return tables.of_model(answer.model, to_terminal=to_terminal).encode()
-    return (canonical.encode(answer, indent=2) + "\n").encode()
+    return (canonical.encode(answer, is_indented=True) + "\n").encode()
 
 
 def formatted_table(
@@ -83,7 +83,7 @@ def formatted_table(
         from onnxplain_server.cli.output import row_tables
 
         return row_tables.of_table(answer, to_terminal=to_terminal).encode()
-    return (canonical.encode(answer, indent=2) + "\n").encode()
+    return (canonical.encode(answer, is_indented=True) + "\n").encode()
 
 
 def formatted_predictions(
@@ -92,7 +92,7 @@ def formatted_predictions(
     """Format predictions: as a table in a terminal, as JSON elsewhere, or as asked for."""
     match output or (RowsOutput.TABLE if to_terminal else RowsOutput.JSON):
         case RowsOutput.JSON:
-            text = canonical.encode(answer, indent=2) + "\n"
+            text = canonical.encode(answer, is_indented=True) + "\n"
         case RowsOutput.CSV:
             from onnxplain_server.cli.output import row_tables
 
@@ -112,4 +112,4 @@ def formatted_check(
         from onnxplain_server.cli.output import row_tables
 
         return row_tables.of_check(answer, to_terminal=to_terminal).encode()
-    return (canonical.encode(answer, indent=2) + "\n").encode()
+    return (canonical.encode(answer, is_indented=True) + "\n").encode()

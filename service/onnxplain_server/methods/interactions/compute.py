@@ -178,8 +178,8 @@ def _limited(
 def plan_of(names: Sequence[str], options: Options) -> Plan:
     """Build the plan, with counts of pairs and triples capped by the number of features."""
     players = _player_names(names, options)
-    considered = range(len(players)) if options.groups else map(names.index, options.features)
-    positions = sorted(considered)
+    considered = players if options.groups else set(options.features)
+    positions = [j for j, name in enumerate(players) if name in considered]
     asked = options.pairwise_feature_count
     pairwise = len(positions) if asked is None else min(asked, len(positions))
     threeway = min(options.threeway_feature_count, pairwise)

@@ -62,7 +62,8 @@ class Options:
         """
         grouped = {name for group in self.groups for name in group}
         single = [(name,) for name in self.features or names if name not in grouped]
-        members = [tuple(sorted(map(names.index, each))) for each in (*self.groups, *single)]
+        place = {name: j for j, name in enumerate(names)}
+        members = [tuple(sorted(place[name] for name in each)) for each in (*self.groups, *single)]
         return {GROUP_SIGN.join(names[j] for j in each): each for each in sorted(members)}
 
 
@@ -74,8 +75,8 @@ def resolve(options: Options, names: Sequence[str], path: str) -> Options:
     ExplainError
         UNKNOWN_FEATURE or INVALID_OPTION.
     """
-    features = choose(options.features, names, f"{path}.features")
-    features = tuple(name for name in names if name in features)
+    chosen = set(choose(options.features, names, f"{path}.features"))
+    features = tuple(name for name in names if name in chosen)
     groups = check_groups(options.groups, names, f"{path}.groups")
     options = replace(options, features=features, groups=groups)
     _check_grouping(options, names, path)
@@ -91,9 +92,8 @@ def resolve(options: Options, names: Sequence[str], path: str) -> Options:
 
 def _check_grouping(options: Options, names: Sequence[str], path: str) -> None:
     """Refuse groups of features that are not considered, or whose names are not their own."""
-    left_out = tuple(
-        name for group in options.groups for name in group if name not in options.features
-    )
+    considered = set(options.features)
+    left_out = tuple(name for group in options.groups for name in group if name not in considered)
     if left_out:
         raise ExplainError(
             Reason.INVALID_OPTION,
