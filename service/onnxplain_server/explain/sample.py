@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from cachetools import LRUCache
 
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.binding.text_columns import text_columns
@@ -27,6 +29,8 @@ from onnxplain_server.methods.resampling import Clusters, RowUnits, read_cluster
 
 _LISTED_INFINITE = 5
 _FIRST_ROWS = 1_000
+_KEPT_BACKGROUNDS = 3
+"""The rows of averages, those of losses, and others of one method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +144,18 @@ class Sample:
         return self._background(unmerged, rows)
 
     def _background(self, take: Callable[..., Background], rows: Indices) -> Background:
-        features, weights = self.features.take(rows), self.weights[rows]
-        return take(features, weights, self.table.as_sent(rows), self.weighted.unit)
+        """Take rows; methods on the same rows share them, their types, levels and digest."""
+        key = take, hashlib.sha256(rows.tobytes()).digest()
+        known: Background | None = self._backgrounds.get(key)
+        if known is None:
+            features, weights = self.features.take(rows), self.weights[rows]
+            known = take(features, weights, self.table.as_sent(rows), self.weighted.unit)
+            self._backgrounds[key] = known
+        return known
+
+    @cached_property
+    def _backgrounds(self) -> LRUCache[Hashable, Background]:
+        return LRUCache(_KEPT_BACKGROUNDS)
 
     def draw(self, rows: Indices, default: int | None = None) -> Indices:
         """Draw from rows: as many as requested, or else `default`, or else `row_count`."""
