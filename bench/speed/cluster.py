@@ -35,9 +35,9 @@ import psutil
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain_server.adapters.cluster import dask_task
 from onnxplain_server.adapters.cluster.dask_workers import DaskWorkers
+from onnxplain_server.adapters.runner.blocks.shared_files import shared_file
+from onnxplain_server.adapters.runner.blocks.table_blocks import FileBlocks
 from onnxplain_server.adapters.runner.in_process import InProcess
-from onnxplain_server.adapters.runner.shared_files import shared_file
-from onnxplain_server.adapters.runner.table_blocks import FileBlocks
 from onnxplain_server.core.interfaces import NO_BLOBS
 from onnxplain_server.core.model import Input
 from onnxplain_server.effects.ledger import Ledger

@@ -27,8 +27,8 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
+from onnxplain_server.adapters.runner.blocks.table_blocks import FileBlocks
 from onnxplain_server.adapters.runner.in_process import InProcess
-from onnxplain_server.adapters.runner.table_blocks import FileBlocks
 from onnxplain_server.core.interfaces import NO_BLOBS
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS, LargeTable
 

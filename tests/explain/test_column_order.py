@@ -26,8 +26,8 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.rows import bind, bind_without_model
 from onnxplain_server.core.warnings import Tells
+from onnxplain_server.explain.binding.position_notes import position_notes
 from onnxplain_server.explain.far_from_target import far_from_target
-from onnxplain_server.explain.rows.position_notes import position_notes
 from onnxplain_server.methods import partial_dependence
 from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import Loss, LossParameters

@@ -23,7 +23,7 @@ from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
-from onnxplain_server.trees.reading.linear.with_trees import EnsembleWithLinear
+from onnxplain_server.trees.reading.sums.with_trees import EnsembleWithLinear
 
 MODELS = Path(__file__).parents[1] / "models"
 NAMES = ("sklearn_bagged_votes", "sklearn_votes_of_columns")

@@ -10,7 +10,7 @@ import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
-from onnxplain_server.adapters.workers.sandbox import warm_up
+from onnxplain_server.adapters.programs import warm_up
 
 TEXTS = Path(__file__).parents[1] / "models/text"
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, MethodOptions
-from onnxplain_server.adapters.workers.sandbox.warm_up import NullHost, methods, requests
+from onnxplain_server.adapters.programs.warm_up import NullHost, methods, requests
 
 ROOMS = ("adapters.onnx", "core", "effects", "explain", "language", "methods", "plots", "trees")
 COMPILERS = {
@@ -29,7 +29,7 @@ OF_THE_COMMAND_LINE = {"onnxplain_server.plots.changes.timeline"}
 PRELOADED = f"""
 import importlib, json, pkgutil, sys
 sys.path[:0] = {[entry for entry in sys.path if entry]!r}
-from onnxplain_server.adapters.workers.sandbox import preload
+from onnxplain_server.adapters.programs import preload
 preload.load()
 loaded = set(sys.modules)
 late = []

@@ -21,9 +21,9 @@ from onnxplain_server.adapters.workers.ipc.channel import (
     MalformedError,
 )
 from onnxplain_server.adapters.workers.isolated import Isolated
+from onnxplain_server.core.counts.remote_counts import CallCounts
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob
-from onnxplain_server.core.remote.counts import CallCounts
 
 REMOTE = RemoteModel(uri="http://127.0.0.1:1", protocol=RemoteModel.OIP_REST, name="m")
 BLOBS = {"remote:1": Blob("remote", REMOTE.SerializeToString(), "model.remote")}

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hostile import hijacked
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
+from onnxplain_server.adapters.programs import warm_up
 from onnxplain_server.adapters.workers.frame_server import FrameServer
 from onnxplain_server.adapters.workers.ipc import payloads
 from onnxplain_server.adapters.workers.ipc.channel import (
@@ -25,7 +26,6 @@ from onnxplain_server.adapters.workers.ipc.channel import (
 from onnxplain_server.adapters.workers.ipc.frame_limits import TABLE_PART_BYTE_LIMIT
 from onnxplain_server.adapters.workers.remote_host import RemoteHost
 from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
-from onnxplain_server.adapters.workers.sandbox import warm_up
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission.follower import Follower
 from onnxplain_server.transport.admission.request_context import RequestContext

@@ -10,8 +10,8 @@ import pytest
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.json_format import ParseDict
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
+from onnxplain_server.adapters.programs.warm_up import NullHost, models, requests
 from onnxplain_server.adapters.runner.in_process import InProcess
-from onnxplain_server.adapters.workers.sandbox.warm_up import NullHost, models, requests
 from onnxplain_server.core.errors import ExplainError
 
 METHODS: Any = MethodOptions.DESCRIPTOR.oneofs_by_name["method"].fields

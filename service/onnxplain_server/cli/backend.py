@@ -44,8 +44,8 @@ from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles, model_columns
 from onnxplain_server.transport.uploads import name_inline
 from onnxplain_server.transport.written_results import WrittenResults
+from onnxplain_server.wire.request_messages import FileRequest
 from onnxplain_server.wire.requests.message_split import has_large_model, split_message
-from onnxplain_server.wire.requests.request_messages import FileRequest
 
 if TYPE_CHECKING:
     from onnxplain_server.adapters.runner.on_workers.worker_calls import PredictionWorkers

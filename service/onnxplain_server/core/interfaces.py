@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
-from onnxplain_server.core.remote.counts import RemoteUse
+from onnxplain_server.core.counts.remote_counts import RemoteUse
 from onnxplain_server.core.request import (
     BLOCKS_FORM,
     CLUSTER_FORM,

@@ -32,12 +32,12 @@ from onnxplain_server.transport.admission.quotas import NO_QUOTAS, Quotas
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.ticket import Ticket
+from onnxplain_server.transport.attempt_plan import least_seconds, plan_ahead
 from onnxplain_server.transport.audit.ended_explanation import EndedExplanation
 from onnxplain_server.transport.events import Events
 from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles
 from onnxplain_server.transport.fetched_model_cache import FetchedModelCache
 from onnxplain_server.transport.metrics.request_metrics import Metrics
-from onnxplain_server.transport.operations.attempt_plan import least_seconds, plan_ahead
 from onnxplain_server.transport.request_log import OK
 from onnxplain_server.transport.request_naming import RequestNaming
 from onnxplain_server.transport.request_work import known_work

@@ -21,8 +21,8 @@ import pytest
 from authority import Authority
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import interactions_pb2
+from onnxplain_server.adapters.runner.blocks.table_blocks import large_table
 from onnxplain_server.adapters.runner.in_process import InProcess
-from onnxplain_server.adapters.runner.table_blocks import large_table
 from onnxplain_server.core.interfaces import NO_BLOBS
 from onnxplain_server.explain.streaming.streamed_rows import SAMPLED_ROWS
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
-from onnxplain_server.adapters.runner import table_blocks
-from onnxplain_server.adapters.runner.table_blocks import FileBlocks
+from onnxplain_server.adapters.runner.blocks import table_blocks
+from onnxplain_server.adapters.runner.blocks.table_blocks import FileBlocks
 from onnxplain_server.core.interfaces import NO_BLOBS
 from onnxplain_server.explain.streaming import streamed_rows
 from onnxplain_server.trees.streaming import blocks, column_sums

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
-from onnxplain_server.adapters.runner.table_blocks import FileBlocks
+from onnxplain_server.adapters.runner.blocks.table_blocks import FileBlocks
 from onnxplain_server.core.interfaces import NO_BLOBS, Blob
 from onnxplain_server.trees.streaming.row_blocks import LargeTable
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from onnxplain.v1 import attributions_pb2, interactions_pb2
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
-from onnxplain_server.adapters.runner.table_blocks import FileBlocks
+from onnxplain_server.adapters.runner.blocks.table_blocks import FileBlocks
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import NO_BLOBS
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS, LargeTable

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pytest
 from onnxplain_server import trees
+from onnxplain_server.adapters.programs.warm_up import NullHost, requests
 from onnxplain_server.adapters.runner.in_process import InProcess
-from onnxplain_server.adapters.workers.sandbox.warm_up import NullHost, requests
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.trees.kernels import compiled_module
 from onnxplain_server.trees.kernels.ahead_of_time import compile_kernels

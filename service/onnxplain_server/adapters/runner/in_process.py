@@ -15,7 +15,6 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain_server.adapters.onnx import describe
 from onnxplain_server.adapters.runner.consistency_sample import table_sampler
 from onnxplain_server.adapters.runner.loaded_models import LoadedModels, ModelFile
-from onnxplain_server.adapters.runner.on_workers.opening import open_calls
 from onnxplain_server.adapters.runner.on_workers.worker_calls import PredictionWorkers
 from onnxplain_server.adapters.runner.publisher import publisher, refuse_parts
 from onnxplain_server.adapters.runner.receipt import work_of
@@ -31,6 +30,7 @@ from onnxplain_server.adapters.runner.rows.described_tables import DescribedTabl
 from onnxplain_server.adapters.runner.rows.predicted_rows import PredictionRequests
 from onnxplain_server.adapters.runner.table_cache import TableCache
 from onnxplain_server.adapters.runner.uncached import UncachedHost
+from onnxplain_server.adapters.runner.worker_opening import open_calls
 from onnxplain_server.core.interfaces import AnswerHost, Blobs, ComputationHost
 from onnxplain_server.core.model import Scale
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
@@ -136,7 +136,7 @@ class InProcess:
         reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
     ) -> Reply:
         """Plan a serialised ExplainRequest; see `Runner.plan`."""
-        from onnxplain_server.explain.planning.plan import plan_explanation
+        from onnxplain_server.explain.plan import plan_explanation
 
         asked = self._read(request, blobs, host, reply_format)
         asked = open_calls(asked, self._workers, self._limits)

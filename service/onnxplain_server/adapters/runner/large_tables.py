@@ -46,7 +46,7 @@ class LargeTables:
         path = _path(table)
         if path is None or (self._memory_bytes is None and self._workers is None):
             return None
-        from onnxplain_server.adapters.runner.table_blocks import large_table
+        from onnxplain_server.adapters.runner.blocks.table_blocks import large_table
 
         return large_table(path, self._memory_bytes or default_memory_bytes(), self._workers)
 

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
+from onnxplain_server.core.counts.remote_counts import RemoteUse
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Cache
-from onnxplain_server.core.remote.counts import RemoteUse
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.transport.admission.follower import NOBODY, Follower
 from onnxplain_server.transport.admission.request_control import RequestControl
