@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, MethodOptions
 from onnxplain_server.adapters.programs.warm_up import NullHost, methods, requests
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 ROOMS = ("adapters.onnx", "core", "effects", "explain", "language", "methods", "plots", "trees")
 COMPILERS = {
@@ -79,6 +81,6 @@ def test_every_rehearsal_is_answered(reference) -> None:
     """A refusal leaves code unloaded: then `rehearsal.py` has to give the method other options."""
     for request in requests():
         answer = ExplainResponse.FromString(
-            reference.runner.explain(request, {}, NullHost()).content
+            reference.runner.answer(Call(ServiceMethod.EXPLAIN, request), NullHost()).content
         )
         assert len(answer.explanations) == 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
@@ -21,6 +21,7 @@ from onnxplain_server.core.request import (
     Reply,
     ReplyFormat,
     RequestParts,
+    ServiceMethod,
 )
 from onnxplain_server.core.sources import FetchControl, TableHost
 
@@ -229,69 +230,35 @@ class Decoder(Protocol):
         """Decode a body and split it into envelope, model and table; ExplainError if it fails."""
 
 
-class Runner(Protocol):
-    """Runner of computations, as transports see it: serialised requests in, encoded replies out.
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """Call of a runner.
 
-    Files are passed beside the request: the runner needs no access to the store,
-    and the files are not copied.
+    Attributes
+    ----------
+    method : ServiceMethod
+    request : bytes
+        Serialised request of the method; see `wire.request_messages.REQUESTS`.
+    blobs : Blobs
+        Files that it names: beside it, so that the runner needs no access to a store, and no
+        file is copied.
+    reply_format : ReplyFormat
     """
 
-    def explain(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised ExplainRequest by an encoded ExplainResponse.
+    method: ServiceMethod
+    request: bytes
+    blobs: Blobs = field(default_factory=lambda: NO_BLOBS)
+    reply_format: ReplyFormat = ReplyFormat.PROTOBUF
+
+
+class Runner(Protocol):
+    """Runner of computations, as transports see it: serialised requests in, encoded replies out."""
+
+    def answer(self, call: Call, host: RunnerHost) -> Reply:
+        """Answer a request by the encoded response of its method.
 
         Raises
         ------
         ExplainError
             For every failure: a runner raises nothing else.
         """
-
-    def plan(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised ExplainRequest by an encoded ExplanationPlan, uncomputed."""
-
-    def describe(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised DescribeModelRequest by an encoded DescribeModelResponse."""
-
-    def describe_table(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised DescribeTableRequest by an encoded DescribeTableResponse."""
-
-    def predict(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised PredictRequest by an encoded PredictResponse."""
-
-    def check(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised CheckModelRequest by an encoded CheckModelResponse."""

@@ -16,11 +16,12 @@ from onnxplain.v1.model_pb2 import Model, ModelFile
 from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blob, Blobs, BlobStore
+from onnxplain_server.core.interfaces import Blob, Blobs, BlobStore, Call
 from onnxplain_server.core.request import (
     FILES_FORM,
     REMOTE_FORM,
     Body,
+    ReplyFormat,
     RequestFile,
     RequestParts,
     ServiceMethod,
@@ -63,6 +64,10 @@ class NamedRequest:
     message: bytes
     blobs: Blobs
     ids: RequestIds
+
+    def call(self, method: ServiceMethod, reply_format: ReplyFormat = ReplyFormat.PROTOBUF) -> Call:
+        """Return the call of a runner by this method."""
+        return Call(method, self.message, self.blobs, reply_format)
 
     def tell(self, usage: Usage) -> None:
         """Tell a usage what it names."""

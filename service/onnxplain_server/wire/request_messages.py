@@ -28,6 +28,7 @@ FileRequest: TypeAlias = (
 REQUESTS: Mapping[ServiceMethod, Any] = MappingProxyType(
     {
         ServiceMethod.EXPLAIN: ExplainRequest,
+        ServiceMethod.PLAN: ExplainRequest,
         ServiceMethod.DESCRIBE: DescribeModelRequest,
         ServiceMethod.DESCRIBE_TABLE: DescribeTableRequest,
         ServiceMethod.PREDICT: PredictRequest,

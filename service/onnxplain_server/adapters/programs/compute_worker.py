@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import ExitStack
-from functools import partial
 
 from onnxplain_server.adapters.cluster.server.socket_workers import SocketWorkers
 from onnxplain_server.adapters.programs import preload
@@ -18,8 +17,8 @@ from onnxplain_server.adapters.workers.ipc.channel import FrameKind
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import LEARNING_LIBRARY, WorkerSettings
 from onnxplain_server.adapters.workers.remote_host import RemoteHost
 from onnxplain_server.adapters.workers.worker_loop import Answerer
-from onnxplain_server.core.interfaces import Blobs, on_cluster
-from onnxplain_server.core.request import BLOCKS_FORM, Reply, ReplyFormat
+from onnxplain_server.core.interfaces import Call, on_cluster
+from onnxplain_server.core.request import BLOCKS_FORM, Reply, ServiceMethod
 
 _MODEL_COUNT = 2
 """A worker serves one model, on both scales."""
@@ -42,55 +41,38 @@ def answerers(settings: WorkerSettings) -> Mapping[FrameKind, Answerer]:
         reply_bytes=settings.reply_bytes,
         remotes=handed.open,
     )
-    explainer = _Explainer(runner, settings)
-    return {
-        FrameKind.EXPLAIN: partial(_answer, handed, explainer.explain),
-        FrameKind.PLAN: partial(_answer, handed, explainer.plan),
-        FrameKind.DESCRIBE: partial(_answer, handed, runner.describe),
-        FrameKind.DESCRIBE_TABLE: partial(_answer, handed, runner.describe_table),
-        FrameKind.PREDICT: partial(_answer, handed, runner.predict),
-        FrameKind.CHECK: partial(_answer, handed, runner.check),
-    }
+    computer = _Computer(runner, handed, settings)
+    return {FrameKind.CALL: computer.answer}
 
 
-class _Explainer:
-    """Explains; a table that would need more memory is read in blocks."""
+class _Computer:
+    """Answers calls; a table that would need more memory is read in blocks."""
 
-    def __init__(self, runner: InProcess, settings: WorkerSettings) -> None:
+    def __init__(self, runner: InProcess, handed: HandedModels, settings: WorkerSettings) -> None:
         self._runner = runner
+        self._handed = handed
         self._memory_bytes = settings.memory_bytes
         self._has_cluster = settings.has_cluster
 
-    def explain(
-        self, request: bytes, blobs: Blobs, host: RemoteHost, reply_format: ReplyFormat
-    ) -> Reply:
+    def answer(self, arena: Arena, payload: bytes, host: RemoteHost) -> bytes:
+        call = arena_request.unpack(arena, payload)
+        with self._handed.receiving(call.blobs, host):
+            return arena_reply.pack_reply(arena, self._answer(call, host))
+
+    def _answer(self, call: Call, host: RemoteHost) -> Reply:
+        if call.method is ServiceMethod.EXPLAIN:
+            return self._explain(call, host)
+        if call.method is ServiceMethod.PLAN:
+            refuse_blocks(call.blobs)
+        return self._runner.answer(call, host)
+
+    def _explain(self, call: Call, host: RemoteHost) -> Reply:
         with ExitStack() as stack:
             workers = None
-            computed = on_cluster(blobs) if self._has_cluster else None
+            computed = on_cluster(call.blobs) if self._has_cluster else None
             if computed:
                 workers = SocketWorkers(stack.enter_context(host.receive_socket()))
             # One queue is open at a time: of passes over a table, or of predictions.
             in_blocks = workers if computed and computed.form == BLOCKS_FORM else None
-            table = sent_blocks(request, blobs, host, self._memory_bytes, in_blocks)
-            predicting = None if in_blocks else workers
-            return self._runner.explain_large(
-                request, blobs, table, host, reply_format, workers=predicting
-            )
-
-    def plan(
-        self, request: bytes, blobs: Blobs, host: RemoteHost, reply_format: ReplyFormat
-    ) -> Reply:
-        refuse_blocks(blobs)
-        return self._runner.plan(request, blobs, host, reply_format)
-
-
-def _answer(
-    handed: HandedModels,
-    compute: Callable[..., Reply],
-    arena: Arena,
-    payload: bytes,
-    host: RemoteHost,
-) -> bytes:
-    request, blobs, reply_format = arena_request.unpack(arena, payload)
-    with handed.receiving(blobs, host):
-        return arena_reply.pack_reply(arena, compute(request, blobs, host, reply_format))
+            table = sent_blocks(call.request, call.blobs, host, self._memory_bytes, in_blocks)
+            return self._runner.answer(call, host, table, None if in_blocks else workers)

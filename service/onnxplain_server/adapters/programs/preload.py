@@ -22,7 +22,8 @@ from onnxplain_server.adapters.programs.warm_up import (
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import LEARNING_LIBRARY
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.core.request import ReplyFormat
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ReplyFormat, ServiceMethod
 from onnxplain_server.core.systems.locales import load_case_locale
 from onnxplain_server.explain import methods as preparations
 from onnxplain_server.methods.registry import METHODS, SEQUENCES
@@ -64,17 +65,22 @@ def load() -> None:
     load_case_locale()
     for name in _MODULES:
         importlib.import_module(name)
-    for method in (*METHODS.values(), SEQUENCES):
+    for each in (*METHODS.values(), SEQUENCES):
         for room in (methods, preparations, plots):
-            method.module_in(room.__name__)
-        of_method(method.name)  # reads the titles that summaries name
+            each.module_in(room.__name__)
+        of_method(each.name)  # reads the titles that summaries name
     runner = InProcess(1, model_count=1)
     for request, reply_format in zip(requests(), cycle(ReplyFormat), strict=False):
         # Not every method suits every model.
         with suppress(ExplainError), suppress_missing_learning():
-            runner.explain(request, {}, NullHost(), reply_format)
+            call = Call(ServiceMethod.EXPLAIN, request, reply_format=reply_format)
+            runner.answer(call, NullHost())
+    others = {
+        ServiceMethod.PREDICT: prediction(),
+        ServiceMethod.CHECK: model_check(),
+        ServiceMethod.DESCRIBE_TABLE: table_description(),
+    }
     for reply_format in (ReplyFormat.PROTOBUF, ReplyFormat.JSON):
-        runner.predict(prediction(), {}, NullHost(), reply_format)
-        runner.check(model_check(), {}, NullHost(), reply_format)
-        runner.describe_table(table_description(), {}, NullHost(), reply_format)
+        for method, request in others.items():
+            runner.answer(Call(method, request, reply_format=reply_format), NullHost())
     runner.close()
