@@ -17,7 +17,14 @@ from onnxplain.v1 import (
     table_pb2,
 )
 from onnxplain_server import cli
-from onnxplain_server.core.interfaces import Began, CacheCounts, Call, ComputationHost, RunnerHost
+from onnxplain_server.core.interfaces import (
+    Began,
+    CacheCounts,
+    Call,
+    ComputationHost,
+    GoOn,
+    RunnerHost,
+)
 from onnxplain_server.core.request import Reply, ServiceMethod
 from onnxplain_server.trees.streaming.row_blocks import LargeTable
 from onnxplain_server.wire.reply import encode
@@ -77,7 +84,7 @@ class Parts:
     ) -> AbstractContextManager[bool]:
         return nullcontext(True)
 
-    def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
+    def get_many(self, names: Sequence[str], _go_on: GoOn) -> Sequence[bytes | None]:
         return [None for _ in names]
 
     def put_many(self, entries: Mapping[str, bytes]) -> None: ...

@@ -60,7 +60,7 @@ class ComputationHost(Protocol):
         """
 
     def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """Return cached numbers in one round trip; None for each miss."""
+        """Return cached numbers, in as few round trips as the cache takes; None for each miss."""
 
     def cache_put(self, entries: Mapping[str, bytes]) -> None:
         """Offer numbers to the cache, which may drop them."""
@@ -133,6 +133,11 @@ class CacheCounts:
     coalesced_count: int = 0
 
 
+GoOn: TypeAlias = Callable[[int], bool]
+"""Tells by the bytes that were read whether a cache reads further names; see `Cache.get_many`."""
+Values: TypeAlias = Sequence[bytes | None]
+
+
 class Cache(Protocol):
     """Cache of numbers by name, shared by requests. A failing cache costs time, never an answer."""
 
@@ -149,8 +154,16 @@ class Cache(Protocol):
             that it raises ends the waiting.
         """
 
-    def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """Return values in one round trip; None for each that is missing or damaged."""
+    def get_many(self, names: Sequence[str], go_on: GoOn = lambda _bytes: True) -> Values:
+        """Return values, in batches that the cache bounds; None for each missing or damaged one.
+
+        Parameters
+        ----------
+        names : sequence of str
+        go_on : callable (bytes so far) -> bool
+            Called before each batch but the first. False ends: only values of the first names are
+            returned then. An error that it raises is passed on.
+        """
 
     def put_many(self, entries: Mapping[str, bytes]) -> None:
         """Store the values, or drop them."""

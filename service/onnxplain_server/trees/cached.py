@@ -210,7 +210,7 @@ class CachedTrees:
         return tuple(CacheKey(kind, len(self.background)) for kind in kinds)
 
     def _lookup(self, keys: Sequence[tuple[CacheKey, ...]]) -> list[tuple[Matrix, Matrix] | None]:
-        """Look pairs of effects up in one round trip; None unless both are cached."""
+        """Look pairs of effects up at once; None unless both are cached."""
         entries = iter(self._cache.get([key for pair in keys for key in pair]))
         pairs = [(next(entries), next(entries)) for _ in keys]
         return [None if one is None or two is None else (one, two) for one, two in pairs]

@@ -39,7 +39,7 @@ class AveragesCache:
             self._suffix = f" weights {hashlib.sha256(fingerprint(weights)).hexdigest()}"
 
     def get(self, keys: Sequence[CacheKey]) -> list[Array | None]:
-        """Look averages up in one round trip: (length, n_outputs) each; replicates first."""
+        """Look averages up at once: (length, n_outputs) each; replicates first."""
         found = self._cache.get([self._key(key) for key in keys])
         return [
             None if values is None else self._with_replicates(values, key.length)
@@ -53,7 +53,7 @@ class AveragesCache:
             self._cache.put(self._key(key), values.reshape(-1, values.shape[-1]))
 
     def get_pairs(self, keys: Sequence[tuple[CacheKey, CacheKey]]) -> list[Averages | None]:
-        """Look averages over rows and over points up, of several effects in one round trip."""
+        """Look averages over rows and over points up, of several effects at once."""
         entries = self.get([key for pair in keys for key in pair])
         return [
             None if points is None or rows is None else Averages(points, rows)
