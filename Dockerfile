@@ -40,7 +40,7 @@ RUN /opt/sbom/bin/cyclonedx-py environment --output-reproducible --pyproject /sr
 # Bytecode that asks for no times of files.
 RUN /opt/onnxplain/bin/python -m compileall -q --invalidation-mode unchecked-hash /opt/onnxplain/lib
 # All that answers load, as workers do; fails if `slim.py` took too much.
-RUN /opt/onnxplain/bin/python -c 'from onnxplain_server.adapters.workers.sandbox.preload import load; load()'
+RUN /opt/onnxplain/bin/python -c 'from onnxplain_server.adapters.programs.preload import load; load()'
 RUN [ "$REQUIREMENTS" != sources ] || /opt/onnxplain/bin/python -c \
       'from onnxplain_server.adapters.sources.fetch_process import load_libraries; load_libraries()'
 RUN [ "$REQUIREMENTS" != sources ] || /opt/onnxplain/bin/python -c \

@@ -804,7 +804,7 @@ $(ENV): requirements/dev.txt pyproject.toml clients/python/pyproject.toml
 
 $(COMPILED): $(ENV) $(shell find service/onnxplain_server/trees -name '*.py')
 	@mkdir -p $(@D)
-	$(BIN)/python -c 'from onnxplain_server.adapters.workers.sandbox import preload; preload.load()'
+	$(BIN)/python -c 'from onnxplain_server.adapters.programs import preload; preload.load()'
 	@touch $@
 
 $(BENCH_ENV) $(FUZZ_ENV): .venv-%/.made: requirements/%.txt pyproject.toml clients/python/pyproject.toml | $(ENV)

@@ -21,10 +21,10 @@ from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts, Worke
 from onnxplain_server.cli.method_options import MethodHelp, MethodOption, methods
 from onnxplain_server.config.setting_names import PREFIX, flag
 from onnxplain_server.config.settings import Settings
-from onnxplain_server.core.cluster.counts import ClusterState
+from onnxplain_server.core.counts.cluster_counts import ClusterState
+from onnxplain_server.core.counts.remote_counts import NO_CALLS, CallCounts
 from onnxplain_server.core.errors import Reason
 from onnxplain_server.core.operation_store import RedisCounts
-from onnxplain_server.core.remote.counts import NO_CALLS, CallCounts
 from onnxplain_server.core.remote.sessions import NoRemoteSessions
 from onnxplain_server.core.warnings import ALL, WARNINGS, WarningDeclaration, WarningSection
 from onnxplain_server.report.registry import of_method

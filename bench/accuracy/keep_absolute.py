@@ -34,6 +34,8 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.swarm_pb2 import SwarmOptions, SwarmResult
 from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from skl2onnx import to_onnx
 from sklearn import datasets
 from sklearn.ensemble import RandomForestClassifier
@@ -124,7 +126,9 @@ class Study:
             seed=seed,
             plots=False,
         )
-        answer = _RUNNER.explain(request.SerializeToString(), {}, NullHost())
+        answer = _RUNNER.answer(
+            Call(ServiceMethod.EXPLAIN, request.SerializeToString()), NullHost()
+        )
         return ExplainResponse.FromString(answer.content).explanations[0].swarm
 
     def area(self, ranking: Ranking) -> float:

@@ -24,6 +24,8 @@ from onnxplain_server.adapters.workers.ipc import payloads
 from onnxplain_server.adapters.workers.ipc.channel import Frame, FrameKind
 from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts
 from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 
@@ -93,7 +95,7 @@ def _report(
     context = RequestContext(RequestControl(_SECONDS), cache, f"{shape}:", model_key=str(shape))
     start, outcome = time.monotonic(), ""
     try:
-        runner.explain(_request(shape, method), {}, context)
+        runner.answer(Call(ServiceMethod.EXPLAIN, _request(shape, method)), context)
     except ExplainError as error:
         outcome = error.reason.name
     rate = counts.reads / (time.monotonic() - start)

@@ -13,13 +13,14 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.sandbox.resource_limits import Budget
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
 from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts
-from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
-from onnxplain_server.core.interfaces import Runner
+from onnxplain_server.core.interfaces import Call, Runner
 from onnxplain_server.core.model_limits import ModelLimits
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 
@@ -60,7 +61,7 @@ def _compare(plain: Runner, isolated: Runner, request: bytes, count: int) -> tup
 
 def _time(runner: Runner, request: bytes) -> float:
     start = time.perf_counter()
-    runner.explain(request, {}, _call())
+    runner.answer(Call(ServiceMethod.EXPLAIN, request), _call())
     return 1000 * (time.perf_counter() - start)
 
 

@@ -18,6 +18,8 @@ from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.isolated import Isolated
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 
@@ -62,7 +64,7 @@ def _after_cancelling(isolated: Isolated, content: bytes) -> float:
 def _ended(isolated: Isolated, content: bytes, call: RequestContext) -> float:
     start = time.perf_counter()
     try:
-        isolated.describe(content, {}, call)
+        isolated.answer(Call(ServiceMethod.DESCRIBE, content), call)
     except ExplainError:
         return time.perf_counter() - start
     raise RuntimeError("hostile work has come to an end by itself")
@@ -70,10 +72,10 @@ def _ended(isolated: Isolated, content: bytes, call: RequestContext) -> float:
 
 def _after_kill(isolated: Isolated, small: bytes) -> float:
     """Kill the worker that has the model, then ask for it again."""
-    isolated.explain(small, {}, _call(60))
+    isolated.answer(Call(ServiceMethod.EXPLAIN, small), _call(60))
     for worker in isolated._pool._warm:  # noqa: SLF001 - nobody else needs to know their numbers
         os.kill(worker.pid, signal.SIGKILL)
-    return _timed(lambda: isolated.explain(small, {}, _call(60)))
+    return _timed(lambda: isolated.answer(Call(ServiceMethod.EXPLAIN, small), _call(60)))
 
 
 def _timed(ask: Callable[[], object]) -> float:

@@ -17,6 +17,8 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain.v1.table_pb2 import Column
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 from bench.shared.null_host import NullHost
 
@@ -134,7 +136,7 @@ def request_of(case: Case, question: Mapping[str, Any], engine: str) -> bytes:
 def timed(runner: InProcess, request: bytes) -> tuple[float, ExplainResponse]:
     """Return processor seconds, and the answer."""
     start = time.process_time()
-    reply = runner.explain(request, {}, NullHost()).content
+    reply = runner.answer(Call(ServiceMethod.EXPLAIN, request), NullHost()).content
     return time.process_time() - start, ExplainResponse.FromString(reply)
 
 

@@ -35,11 +35,12 @@ import psutil
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain_server.adapters.cluster import dask_task
 from onnxplain_server.adapters.cluster.dask_workers import DaskWorkers
+from onnxplain_server.adapters.runner.blocks.shared_files import shared_file
+from onnxplain_server.adapters.runner.blocks.table_blocks import FileBlocks
 from onnxplain_server.adapters.runner.in_process import InProcess
-from onnxplain_server.adapters.runner.shared_files import shared_file
-from onnxplain_server.adapters.runner.table_blocks import FileBlocks
-from onnxplain_server.core.interfaces import NO_BLOBS
+from onnxplain_server.core.interfaces import Call
 from onnxplain_server.core.model import Input
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.explain.streaming.remote_tasks import encoding, in_order
 from onnxplain_server.explain.streaming.row_binding import RowBinding
@@ -82,7 +83,7 @@ class Explained:
         remote = None if workers is None else RemoteTable((shared_file(self.path),), workers)
         table = LargeTable(self.rows, MEMORY_BYTES, remote)
         runner = InProcess(threads)
-        reply = runner.explain_large(self._request, NO_BLOBS, table, NullHost())
+        reply = runner.answer(Call(ServiceMethod.EXPLAIN, self._request), NullHost(), table)
         runner.close()
         answer = service_pb2.ExplainResponse.FromString(reply.content)
         return answer.explanations[0].SerializeToString(deterministic=True)
@@ -103,7 +104,7 @@ class Predicted:
     def run(self, threads: int, workers: DaskWorkers | None = None) -> bytes:
         """Return the explanation's bytes."""
         runner = InProcess(threads, workers=workers)
-        reply = runner.explain(self._request, NO_BLOBS, NullHost())
+        reply = runner.answer(Call(ServiceMethod.EXPLAIN, self._request), NullHost())
         runner.close()
         answer = service_pb2.ExplainResponse.FromString(reply.content)
         return answer.explanations[0].SerializeToString(deterministic=True)

@@ -15,6 +15,8 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.methods.feature_vectors.cooccurrence import Rule, count
 from onnxplain_server.methods.feature_vectors.embedding import Embedding, embed
 from onnxplain_server.methods.feature_vectors.paths import Paths, of_children
@@ -134,9 +136,11 @@ def a_model() -> None:
         methods=[MethodOptions(feature_vectors=FeatureVectorsOptions(source="MODEL"))],
     ).SerializeToString()
     runner = InProcess(2)
-    first = seconds(lambda: runner.explain(request, {}, NullHost()), 1)
-    again = seconds(lambda: runner.explain(request, {}, NullHost()))
-    answer = ExplainResponse.FromString(runner.explain(request, {}, NullHost()).content)
+    first = seconds(lambda: runner.answer(Call(ServiceMethod.EXPLAIN, request), NullHost()), 1)
+    again = seconds(lambda: runner.answer(Call(ServiceMethod.EXPLAIN, request), NullHost()))
+    answer = ExplainResponse.FromString(
+        runner.answer(Call(ServiceMethod.EXPLAIN, request), NullHost()).content
+    )
     paths = answer.explanations[0].feature_vectors.sentence_count
     print(f"500 trees in ONNX ({len(content) / 2**20:.0f} MiB, {paths:,} paths):")
     print(f"{first:.2f} s with loading, {again:.2f} s once loaded, wanted below 1")

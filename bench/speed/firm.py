@@ -18,7 +18,8 @@ from onnxplain.v1.firm_pb2 import FirmKmerWeights, FirmOptions, FirmSequences
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.runner.in_process import InProcess
-from onnxplain_server.core.interfaces import NO_BLOBS
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 from bench.shared.network import network
 from bench.shared.null_host import NullHost
@@ -60,7 +61,9 @@ def explaining(content: bytes, arrow: bytes) -> float:
     ).SerializeToString()
     runner = InProcess(THREADS)
     start = time.perf_counter()
-    answer = ExplainResponse.FromString(runner.explain(request, NO_BLOBS, NullHost()).content)
+    answer = ExplainResponse.FromString(
+        runner.answer(Call(ServiceMethod.EXPLAIN, request), NullHost()).content
+    )
     taken = time.perf_counter() - start
     runner.close()
     if len(answer.explanations[0].firm.importances) != FEATURES:
@@ -106,7 +109,7 @@ def strings() -> None:
     request = ExplainRequest(methods=[MethodOptions(firm=FirmOptions(sequences=asked))])
     runner = InProcess(THREADS)
     start = time.perf_counter()
-    runner.explain(request.SerializeToString(), NO_BLOBS, NullHost())
+    runner.answer(Call(ServiceMethod.EXPLAIN, request.SerializeToString()), NullHost())
     taken = time.perf_counter() - start
     runner.close()
     print(f"all strings of 4 letters at 97 positions: {taken:.2f} s, wanted below 10")

@@ -27,9 +27,10 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
+from onnxplain_server.adapters.runner.blocks.table_blocks import FileBlocks
 from onnxplain_server.adapters.runner.in_process import InProcess
-from onnxplain_server.adapters.runner.table_blocks import FileBlocks
-from onnxplain_server.core.interfaces import NO_BLOBS
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS, LargeTable
 
 from bench.shared import engines, ensembles
@@ -87,7 +88,9 @@ def measure(path: Path, method: str) -> Measured:
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     start, used = time.perf_counter(), _processor_seconds()
     table = LargeTable(FileBlocks([path]), MEMORY_BYTES)
-    reply = runner.explain_large(request.SerializeToString(), NO_BLOBS, table, NullHost())
+    reply = runner.answer(
+        Call(ServiceMethod.EXPLAIN, request.SerializeToString()), NullHost(), table
+    )
     seconds, busy = time.perf_counter() - start, _processor_seconds() - used
     runner.close()
     answer = service_pb2.ExplainResponse.FromString(reply.content)

@@ -14,6 +14,8 @@ from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.adapters.onnx import load
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.arrays import Array, Matrix
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from sklearn.datasets import load_wine, make_classification
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 
@@ -86,7 +88,9 @@ def explain(
     )
     runner = InProcess(2)
     try:
-        answer = runner.explain(request.SerializeToString(), {}, NullHost()).content
+        answer = runner.answer(
+            Call(ServiceMethod.EXPLAIN, request.SerializeToString()), NullHost()
+        ).content
     finally:
         runner.close()
     return ExplainResponse.FromString(answer).explanations[0].swarm

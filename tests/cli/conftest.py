@@ -17,8 +17,15 @@ from onnxplain.v1 import (
     table_pb2,
 )
 from onnxplain_server import cli
-from onnxplain_server.core.interfaces import Began, Blobs, CacheCounts, ComputationHost
-from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.core.interfaces import (
+    Began,
+    CacheCounts,
+    Call,
+    ComputationHost,
+    GoOn,
+    RunnerHost,
+)
+from onnxplain_server.core.request import Reply, ServiceMethod
 from onnxplain_server.trees.streaming.row_blocks import LargeTable
 from onnxplain_server.wire.reply import encode
 from typer.testing import CliRunner, Result
@@ -30,7 +37,7 @@ class Parts:
     """A runner, a cache and a server, as far as the command line sees them."""
 
     def __init__(self, answer: pb.ExplainResponse) -> None:
-        self.answer = answer
+        self.answered = answer
         self.error: Exception | None = None
         self.during: Callable[[ComputationHost], None] = lambda _host: None
         self.request = pb.ExplainRequest()
@@ -40,54 +47,44 @@ class Parts:
         self.described_table = pb.DescribeTableRequest()
         self.predicted = pb.PredictRequest()
         self.checked = pb.CheckModelRequest()
+        self._asked: Mapping[ServiceMethod, Any] = {
+            ServiceMethod.EXPLAIN: self.request,
+            ServiceMethod.PLAN: self.request,
+            ServiceMethod.DESCRIBE: self.described,
+            ServiceMethod.DESCRIBE_TABLE: self.described_table,
+            ServiceMethod.PREDICT: self.predicted,
+            ServiceMethod.CHECK: self.checked,
+        }
         self.settings: Mapping[str, object] | None = None
 
-    def explain(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        self.request.ParseFromString(request)
+    def answer(self, call: Call, host: RunnerHost, table: LargeTable | None = None) -> Reply:
+        if table is not None:
+            self.large_tables.append(table)
+        self._asked[call.method].ParseFromString(call.request)
         self._work(host)
-        return encode(self.answer, reply_format, math.inf)
+        return encode(self._response(call.method), call.reply_format, math.inf)
 
-    def plan(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        self.request.ParseFromString(request)
-        self._work(host)
-        return encode(self.planned, reply_format, math.inf)
-
-    def explain_large(
-        self, request: bytes, blobs: Blobs, table: LargeTable, host: ComputationHost
-    ) -> Reply:
-        self.large_tables.append(table)
-        return self.explain(request, blobs, host)
-
-    def describe(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        self.described.ParseFromString(request)
-        self._work(host)
-        described = pb.DescribeModelResponse(model=self.answer.model)
-        return encode(described, reply_format, math.inf)
+    def _response(self, method: ServiceMethod) -> Any:
+        rows = self.predicted.row_indices
+        table = table_description_pb2.TableDescription(row_count=3, columns=[{"name": "age"}])
+        responses = {
+            ServiceMethod.EXPLAIN: self.answered,
+            ServiceMethod.PLAN: self.planned,
+            ServiceMethod.DESCRIBE: pb.DescribeModelResponse(model=self.answered.model),
+            ServiceMethod.DESCRIBE_TABLE: pb.DescribeTableResponse(table=table),
+            ServiceMethod.PREDICT: pb.PredictResponse(
+                output_names=["y"], row_indices=rows, values=[0.5] * len(rows)
+            ),
+            ServiceMethod.CHECK: pb.CheckModelResponse(),
+        }
+        return responses[method]
 
     def single_flight(
         self, name: str, keep_waiting: Callable[[], bool]
     ) -> AbstractContextManager[bool]:
         return nullcontext(True)
 
-    def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
+    def get_many(self, names: Sequence[str], _go_on: GoOn) -> Sequence[bytes | None]:
         return [None for _ in names]
 
     def put_many(self, entries: Mapping[str, bytes]) -> None: ...
@@ -102,45 +99,6 @@ class Parts:
 
     def for_commands(self) -> cli.ServiceParts:
         return cli.ServiceParts(runner=lambda _workers: self, cache=lambda: self, serve=self.serve)
-
-    def describe_table(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        self.described_table.ParseFromString(request)
-        self._work(host)
-        columns = [{"name": "age"}]
-        table = table_description_pb2.TableDescription(row_count=3, columns=columns)
-        return encode(pb.DescribeTableResponse(table=table), reply_format, math.inf)
-
-    def predict(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        self.predicted.ParseFromString(request)
-        self._work(host)
-        rows = self.predicted.row_indices
-        response = pb.PredictResponse(
-            output_names=["y"], row_indices=rows, values=[0.5] * len(rows)
-        )
-        return encode(response, reply_format, math.inf)
-
-    def check(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        self.checked.ParseFromString(request)
-        self._work(host)
-        return encode(pb.CheckModelResponse(), reply_format, math.inf)
 
     def _work(self, host: ComputationHost) -> None:
         host.advance(1, 10)

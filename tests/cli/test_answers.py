@@ -128,7 +128,7 @@ def test_tables_begin_with_the_summary(run: Run, model: Path, table: Path) -> No
 
 
 def test_plain_tables_break_no_name(run: Run, parts, model: Path, table: Path) -> None:
-    answer = parts.answer
+    answer = parts.answered
     long = [f"a_{letter * 60}" for letter in "bcd"]
     answer.explanations[0].interactions.pairwise[0].features[:] = long
 

@@ -136,7 +136,7 @@ def test_a_model_is_explained_by_the_methods_and_the_seed_of_a_kept_answer(
     own.receipt.seed = 7
     own.receipt.request.row_count = 300
     own.explanations[1].options.interactions.repeat_count = 30
-    parts.answer = own
+    parts.answered = own
     result = run("compare", write("before.json", own), model, "--table", table)
 
     assert result.exit_code == 0, result.output
@@ -148,7 +148,7 @@ def test_a_model_is_explained_by_the_methods_and_the_seed_of_a_kept_answer(
 
 
 def test_models_are_explained_by_interactions_and_the_loss(run: Run, parts, model, table) -> None:
-    parts.answer = kept(1.0, 0.02, 0.01)
+    parts.answered = kept(1.0, 0.02, 0.01)
     result = run("compare", model, model, "--table", table, "--target-column", "age")
 
     assert result.exit_code == 0, result.output

@@ -1,7 +1,7 @@
 """Error lines: a short last line that names what the user typed."""
 
 import pytest
-from onnxplain_server.cli.output.error_lines import LONGEST_LINE, MORE, Names, error_line
+from onnxplain_server.cli.terminal.error_lines import LONGEST_LINE, MORE, Names, error_line
 
 NAMES = Names(
     flags={"target_column": "--target-column", "outputs": "--outputs"},

@@ -432,7 +432,7 @@ def test_rows_of_a_csv_option_have_the_types_of_the_model(
     rows = tmp_path / "given.csv"
     rows.write_text("code,age\n01,02\n10,3\n", encoding="ascii")
     for name, kind, width in inputs:
-        parts.answer.model.inputs.add(name=name, type=kind, width=width)
+        parts.answered.model.inputs.add(name=name, type=kind, width=width)
 
     result = run(
         *("explain", model, table, "--method", "attributions"),
@@ -450,7 +450,7 @@ def test_rows_of_a_csv_option_are_text_where_the_model_takes_nothing_else(
 ) -> None:
     rows = tmp_path / "given.csv"
     rows.write_text("code,unused,age\n01,1,02\n", encoding="ascii")
-    parts.answer.model.inputs.add(name="x", type="string", width=2)
+    parts.answered.model.inputs.add(name="x", type="string", width=2)
 
     run("explain", model, table, "--method", "attributions", "--set", f"explained_rows={rows}")
 

@@ -14,7 +14,9 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1.table_pb2 import Column
 from onnxplain_server.adapters.onnx import load
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.interfaces import Call
 from onnxplain_server.core.model import Scale
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.methods.feature_vectors.paths import of_ensemble
 from onnxplain_server.trees.reading import shared_nodes
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_tree_sums
@@ -80,7 +82,9 @@ def ask(runner: InProcess, make):
                 getattr(chosen, name).extend(value)
             else:
                 setattr(chosen, name, value)
-        reply = runner.explain(request.SerializeToString(), {}, make.host()).content
+        reply = runner.answer(
+            Call(ServiceMethod.EXPLAIN, request.SerializeToString()), make.host()
+        ).content
         return service_pb2.ExplainResponse.FromString(reply)
 
     return asked

@@ -16,6 +16,8 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 
@@ -99,7 +101,9 @@ def ask(runner: InProcess, make) -> Ask:
             methods=[method],
             **{"feature_columns": list(columns), "target_column": "y", "plots": False, **question},
         )
-        answer = runner.explain(request.SerializeToString(), {}, make.host()).content
+        answer = runner.answer(
+            Call(ServiceMethod.EXPLAIN, request.SerializeToString()), make.host()
+        ).content
         return ExplainResponse.FromString(answer)
 
     return asked

@@ -23,11 +23,13 @@ from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.column_names import column_names
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
 from onnxplain_server.core.model import Input
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.core.rows import bind, bind_without_model
 from onnxplain_server.core.warnings import Tells
+from onnxplain_server.explain.binding.position_notes import position_notes
 from onnxplain_server.explain.far_from_target import far_from_target
-from onnxplain_server.explain.rows.position_notes import position_notes
 from onnxplain_server.methods import partial_dependence
 from onnxplain_server.methods.comparison import Comparison
 from onnxplain_server.methods.losses import Loss, LossParameters
@@ -70,7 +72,9 @@ def ask(runner: InProcess, make) -> Ask:
             **{"methods": [{"average_loss": {}}], "target_column": "y", "plots": False, **question},
         )
         return ExplainResponse.FromString(
-            runner.explain(request.SerializeToString(), {}, make.host()).content
+            runner.answer(
+                Call(ServiceMethod.EXPLAIN, request.SerializeToString()), make.host()
+            ).content
         )
 
     return asked
@@ -349,7 +353,9 @@ def test_a_description_has_the_names(runner: InProcess, make) -> None:
 
     def described(model: ModelProto) -> list[str]:
         request = DescribeModelRequest(model=Model(content=model.SerializeToString()))
-        answer = runner.describe(request.SerializeToString(), {}, make.host()).content
+        answer = runner.answer(
+            Call(ServiceMethod.DESCRIBE, request.SerializeToString()), make.host()
+        ).content
         return list(DescribeModelResponse.FromString(answer).model.feature_names)
 
     assert described(naming(model, names)) == names

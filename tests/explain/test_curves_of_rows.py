@@ -15,6 +15,8 @@ from onnxplain.results.canonical_json import to_json
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 MODEL = Path(__file__).parents[1] / "models" / "sklearn_gradient_boosting.onnx"
 WIDTH = 10
@@ -41,7 +43,9 @@ def ask(make) -> Iterator[Ask]:
             ExplainRequest(),
         )
         request.model.content = MODEL.read_bytes()
-        answer = runner.explain(request.SerializeToString(), {}, make.host()).content
+        answer = runner.answer(
+            Call(ServiceMethod.EXPLAIN, request.SerializeToString()), make.host()
+        ).content
         told = json.loads(to_json(ExplainResponse.FromString(answer)))
         explanation: dict[str, Any] = told["explanations"][0]
         return explanation

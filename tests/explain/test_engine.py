@@ -15,6 +15,8 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 
@@ -43,7 +45,7 @@ def explain(runner: InProcess, name: str, copies: int = 1, **request):
     call = RequestContext(
         RequestControl(600), MemoryCache(2**20, Signer(b"a secret of the tests")), ""
     )
-    reply = runner.explain(asked.SerializeToString(), {}, call).content
+    reply = runner.answer(Call(ServiceMethod.EXPLAIN, asked.SerializeToString()), call).content
     return service_pb2.ExplainResponse.FromString(reply)
 
 
@@ -165,7 +167,7 @@ def test_intervals_of_both_engines_agree(runner: InProcess) -> None:
             RequestControl(600), MemoryCache(2**20, Signer(b"a secret of the tests")), ""
         )
         answer = service_pb2.ExplainResponse.FromString(
-            runner.explain(asked.SerializeToString(), {}, call).content
+            runner.answer(Call(ServiceMethod.EXPLAIN, asked.SerializeToString()), call).content
         )
         statistics = answer.explanations[0].interactions.overall
         found.append([[*s.values, *s.standard_errors, *s.lower, *s.upper] for s in statistics])

@@ -16,6 +16,8 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.methods.feature_vectors import forest_counts
 
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -95,7 +97,9 @@ def ask(runner: InProcess, make) -> Ask:
             methods=[MethodOptions(feature_vectors=options)],
             **about,
         )
-        answer = runner.explain(request.SerializeToString(), {}, make.host()).content
+        answer = runner.answer(
+            Call(ServiceMethod.EXPLAIN, request.SerializeToString()), make.host()
+        ).content
         return ExplainResponse.FromString(answer)
 
     return asked
@@ -378,7 +382,10 @@ def test_asked_again_no_forest_is_grown(runner: InProcess, make, engine) -> None
     host = make.host()
 
     first, again = (
-        ExplainResponse.FromString(runner.explain(request, {}, host).content) for _ in range(2)
+        ExplainResponse.FromString(
+            runner.answer(Call(ServiceMethod.EXPLAIN, request), host).content
+        )
+        for _ in range(2)
     )
 
     assert of(again) == of(first)
@@ -511,7 +518,7 @@ def test_other_methods_need_a_table(runner: InProcess, make) -> None:
     )
 
     with pytest.raises(ExplainError, match="no table: give it as arrow, parquet, csv or columns"):
-        runner.explain(request.SerializeToString(), {}, make.host())
+        runner.answer(Call(ServiceMethod.EXPLAIN, request.SerializeToString()), make.host())
 
 
 def test_a_caller_who_leaves_ends_the_growth(runner: InProcess, make) -> None:
@@ -523,6 +530,6 @@ def test_a_caller_who_leaves_ends_the_growth(runner: InProcess, make) -> None:
     )
 
     with pytest.raises(ExplainError) as caught:
-        runner.explain(request.SerializeToString(), {}, make.host(steps=10))
+        runner.answer(Call(ServiceMethod.EXPLAIN, request.SerializeToString()), make.host(steps=10))
 
     assert caught.value.reason is Reason.CANCELLED

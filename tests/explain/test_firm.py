@@ -13,7 +13,8 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import NO_BLOBS
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.effects.quantiles import inverse_ecdf
 
 Ask = Callable[..., ExplainResponse]
@@ -73,7 +74,9 @@ def ask(runner: InProcess) -> Ask:
             message.model.CopyFrom(Model(content=model.SerializeToString()))
         if columns:
             message.table.CopyFrom(table(columns))
-        answer = runner.explain(message.SerializeToString(), NO_BLOBS, Host()).content
+        answer = runner.answer(
+            Call(ServiceMethod.EXPLAIN, message.SerializeToString()), Host()
+        ).content
         return ExplainResponse.FromString(answer)
 
     return asked  # fmt: skip
@@ -236,7 +239,9 @@ def test_beside_other_methods_it_still_uses_all_rows(runner: InProcess) -> None:
     del alone.methods[1]
 
     both, one = (
-        ExplainResponse.FromString(runner.explain(r.SerializeToString(), NO_BLOBS, Host()).content)
+        ExplainResponse.FromString(
+            runner.answer(Call(ServiceMethod.EXPLAIN, r.SerializeToString()), Host()).content
+        )
         for r in (request, alone)
     )
 
@@ -503,7 +508,7 @@ def test_sequences_stand_alone(runner: InProcess) -> None:
     )
 
     with pytest.raises(ExplainError, match="send two requests"):
-        runner.explain(request.SerializeToString(), NO_BLOBS, Host())
+        runner.answer(Call(ServiceMethod.EXPLAIN, request.SerializeToString()), Host())
 
 
 def test_the_dimension_that_tells_classes_apart_comes_first_and_noise_last(ask: Ask) -> None:

@@ -12,6 +12,8 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain.v1.table_pb2 import Column
 from onnxplain_server.adapters.onnx.session import OnnxModel
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 from bench.shared.null_host import NullHost
 from bench.speed.additive import Case
@@ -48,7 +50,9 @@ def explained(runner: InProcess, case: Case, **asked) -> ExplainResponse:
         else Column(name=name, numbers=own.astype(float))
         for name, own in case.columns.items()
     )
-    reply = runner.explain(request.SerializeToString(), {}, NullHost()).content
+    reply = runner.answer(
+        Call(ServiceMethod.EXPLAIN, request.SerializeToString()), NullHost()
+    ).content
     return ExplainResponse.FromString(reply)
 
 

@@ -19,6 +19,8 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 
@@ -51,7 +53,9 @@ class Asked:
         for method in methods or ({"interactions": {"pairwise_feature_count": 3}},):
             asked.methods.add(**method)
         call = RequestContext(RequestControl(600), self._cache, hashlib.sha256(content).hexdigest())
-        reply = self._runner.explain(asked.SerializeToString(), {}, call).content
+        reply = self._runner.answer(
+            Call(ServiceMethod.EXPLAIN, asked.SerializeToString()), call
+        ).content
         return service_pb2.ExplainResponse.FromString(reply)
 
 

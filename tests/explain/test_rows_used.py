@@ -14,6 +14,8 @@ from onnxplain.v1.table_pb2 import Column
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.core.row_draws import Purpose, row_hashes
 from onnxplain_server.explain.sample import RowsUsed
 from onnxplain_server.transport.admission.request_context import RequestContext
@@ -78,7 +80,7 @@ def ask(runner: InProcess, columns: dict[str, Any], methods: dict[str, Any], **r
     call = RequestContext(
         RequestControl(600), MemoryCache(2**20, Signer(b"a secret of the tests")), ""
     )
-    reply = runner.explain(asked.SerializeToString(), {}, call).content
+    reply = runner.answer(Call(ServiceMethod.EXPLAIN, asked.SerializeToString()), call).content
     return service_pb2.ExplainResponse.FromString(reply)
 
 

@@ -16,6 +16,8 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.methods import grids
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
@@ -55,7 +57,7 @@ def run(runner: InProcess, asked):
     call = RequestContext(
         RequestControl(600), MemoryCache(2**20, Signer(b"a secret of the tests")), ""
     )
-    reply = runner.explain(asked.SerializeToString(), {}, call).content
+    reply = runner.answer(Call(ServiceMethod.EXPLAIN, asked.SerializeToString()), call).content
     return service_pb2.ExplainResponse.FromString(reply)
 
 

@@ -21,9 +21,11 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
-from onnxplain_server.trees.reading.linear.with_trees import EnsembleWithLinear
+from onnxplain_server.trees.reading.sums.with_trees import EnsembleWithLinear
 
 MODELS = Path(__file__).parents[1] / "models"
 NAMES = ("sklearn_bagged_votes", "sklearn_votes_of_columns")
@@ -75,7 +77,7 @@ def explain(runner: InProcess, name: str, methods, missing: str = "", **question
     call = RequestContext(
         RequestControl(600), MemoryCache(2**20, Signer(b"a secret of the tests")), ""
     )
-    reply = runner.explain(asked.SerializeToString(), {}, call).content
+    reply = runner.answer(Call(ServiceMethod.EXPLAIN, asked.SerializeToString()), call).content
     return service_pb2.ExplainResponse.FromString(reply)
 
 

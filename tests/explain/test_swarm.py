@@ -18,6 +18,8 @@ from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.adapters.onnx import load
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.methods.swarm import Options, Search, SearchSettings
 from sklearn.datasets import load_iris
 
@@ -84,7 +86,11 @@ def ask(runners: dict[int, InProcess], make) -> Ask:
             **{"target_column": "class", "feature_columns": NAMES, **question},
             class_labels=CLASS_LABELS.get(name, ()),
         )
-        answer = runners[threads].explain(request.SerializeToString(), {}, make.host()).content
+        answer = (
+            runners[threads]
+            .answer(Call(ServiceMethod.EXPLAIN, request.SerializeToString()), make.host())
+            .content
+        )
         return ExplainResponse.FromString(answer)
 
     return asked
@@ -197,7 +203,11 @@ def test_the_rows_that_confirm_exact_steps_are_planned(more, ask: Ask, runners, 
         target_column="class",
         feature_columns=NAMES,
     )
-    reply = runners[2].plan(request.SerializeToString(), {}, make.host()).content
+    reply = (
+        runners[2]
+        .answer(Call(ServiceMethod.PLAN, request.SerializeToString()), make.host())
+        .content
+    )
     (method,) = ExplanationPlan.FromString(reply).methods
 
     assert not method.is_exact

@@ -13,6 +13,8 @@ from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +83,7 @@ def ask(runner: InProcess, make, model: bytes, rows, engine: str = "TREES"):
         engine=engine,
     )
     answer = ExplainResponse.FromString(
-        runner.explain(request.SerializeToString(), {}, make.host()).content
+        runner.answer(Call(ServiceMethod.EXPLAIN, request.SerializeToString()), make.host()).content
     )
     warnings: list[Any] = list(answer.warnings)
     codes = [warning.code for warning in warnings]

@@ -13,6 +13,8 @@ from google.protobuf import json_format
 from onnxplain.results.canonical_json import to_json
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 pytestmark = pytest.mark.usefixtures("few_trees")
 
@@ -62,7 +64,9 @@ def ask(runner: InProcess, make) -> Ask:
             ExplainRequest(),
         )
         request.model.content = (MODELS / f"{model}.onnx").read_bytes()
-        answer = runner.explain(request.SerializeToString(), {}, make.host()).content
+        answer = runner.answer(
+            Call(ServiceMethod.EXPLAIN, request.SerializeToString()), make.host()
+        ).content
         told = json.loads(to_json(ExplainResponse.FromString(answer)))
         return {key: told[key] for key in ("explanations", "warnings")} | {
             "rows": told["receipt"]["rowCount"]

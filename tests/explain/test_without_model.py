@@ -12,6 +12,8 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 Ask = Callable[..., ExplainResponse]
 pytestmark = pytest.mark.usefixtures("few_trees")
@@ -49,7 +51,9 @@ def ask(runner: InProcess, make) -> Ask:
         if model is not None:
             message.model.CopyFrom(Model(content=model))
         return ExplainResponse.FromString(
-            runner.explain(message.SerializeToString(), {}, make.host()).content
+            runner.answer(
+                Call(ServiceMethod.EXPLAIN, message.SerializeToString()), make.host()
+            ).content
         )
 
     return asked

@@ -7,12 +7,12 @@ from contextlib import suppress
 
 from onnx import ModelProto
 from onnxplain_server.adapters.onnx.analysis.affine import is_affine
+from onnxplain_server.adapters.onnx.analysis.outputs import read_parts
 from onnxplain_server.adapters.onnx.analysis.precision import roundings
 from onnxplain_server.adapters.onnx.analysis.reachable_columns import read_reach
 from onnxplain_server.adapters.onnx.analysis.trees import read_trees
 from onnxplain_server.adapters.onnx.faults import loading
 from onnxplain_server.adapters.onnx.inputs import read_inputs
-from onnxplain_server.adapters.onnx.outputs import read_parts
 from onnxplain_server.adapters.onnx.read import operators, read
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.tracing import UNTRACED

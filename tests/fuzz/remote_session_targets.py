@@ -26,9 +26,9 @@ from onnxplain_server.adapters.remote_server.remote_list import (
     authorization,
     remote_prefix,
 )
+from onnxplain_server.core.counts.remote_counts import CallCounts
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote.counts import CallCounts
 from onnxplain_server.core.remote.models import RemoteDescription
 
 _ROW_COUNT = 2

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.sandbox.resource_limits import Budget
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
 from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts
-from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
 from onnxplain_server.cli import ServiceParts, app
 from onnxplain_server.core.model_limits import ModelLimits
 from typer.testing import CliRunner

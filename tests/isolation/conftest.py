@@ -22,15 +22,16 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.sandbox.resource_limits import Budget
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers import process_status
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
 from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts
-from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.core.interfaces import Runner
+from onnxplain_server.core.interfaces import Call, Runner
 from onnxplain_server.core.model_limits import ModelLimits
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 
@@ -121,7 +122,9 @@ class Ask:
         return self.with_call(call(model_key=str(hash(content))), content, **overrides)
 
     def with_call(self, host: RequestContext, content: bytes, **overrides) -> ExplainResponse:
-        reply = self.runner.explain(request(content, **overrides), {}, host).content
+        reply = self.runner.answer(
+            Call(ServiceMethod.EXPLAIN, request(content, **overrides)), host
+        ).content
         answer = ExplainResponse.FromString(reply)
         answer.receipt.ClearField("elapsed")
         return answer
@@ -161,7 +164,9 @@ def reference() -> Iterator[Ask]:
     """The same without isolation."""
     runner = InProcess(2)
     # The first reading of a CSV opens a pipe for the life of the process.
-    runner.explain(request(model([node("Neg", "X")]).SerializeToString()), {}, call())
+    runner.answer(
+        Call(ServiceMethod.EXPLAIN, request(model([node("Neg", "X")]).SerializeToString())), call()
+    )
     # Threads are started when they are needed, and then stay: `own` counts them.
     both = threading.Barrier(2)
     list(runner._threads.map(lambda _: both.wait(LONG_SECONDS), range(2)))

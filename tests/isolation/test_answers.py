@@ -10,7 +10,9 @@ import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
-from onnxplain_server.adapters.workers.sandbox import warm_up
+from onnxplain_server.adapters.programs import warm_up
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 TEXTS = Path(__file__).parents[1] / "models/text"
 
@@ -49,7 +51,9 @@ def test_every_method_is_answered_as_without_isolation(
     isolated, reference, request_: bytes
 ) -> None:
     actual, expected = (
-        ExplainResponse.FromString(runner.explain(request_, {}, warm_up.NullHost()).content)
+        ExplainResponse.FromString(
+            runner.answer(Call(ServiceMethod.EXPLAIN, request_), warm_up.NullHost()).content
+        )
         for runner in (isolated, reference.runner)
     )
     for answer in (actual, expected):

@@ -11,6 +11,8 @@ from hostile import greedy
 from hostile.base import model, node
 from onnxplain_server.adapters.workers.isolated import Isolated
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.telemetry.spans import Spans
 
 GOOD = model([node("Neg", "X")]).SerializeToString()
@@ -25,7 +27,7 @@ def ends(runner: Isolated) -> Mapping[str, int]:
 def test_workers_are_counted_where_they_are(own) -> None:
     runner = own()
     assert own.soon(lambda: len(runner.counts().own_bytes["spare"]) == 1)
-    runner.explain(own.request(GOOD), {}, own.call())
+    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call())
     held = runner.counts().own_bytes
     assert (len(held["warm"]), len(held["busy"])) == (1, 0)
     assert held["warm"][0] > 0
@@ -39,7 +41,9 @@ def check_one_at_work(own, runner: Isolated) -> None:
 
     def work() -> None:
         with pytest.raises(ExplainError):
-            runner.explain(own.request(ENDLESS), {}, own.call(model_key="endless"))
+            runner.answer(
+                Call(ServiceMethod.EXPLAIN, own.request(ENDLESS)), own.call(model_key="endless")
+            )
 
     thread, victim = own.worker_of(runner, work)
     assert len(runner.counts().own_bytes["busy"]) == 1
@@ -55,7 +59,7 @@ def test_one_whose_request_does_not_end_is_stopped_and_its_loading_failed(own) -
     runner = own(timeouts=own.timeouts(load=0.5))
     spans = Spans()
     with spans.collecting(), pytest.raises(ExplainError) as caught:
-        runner.explain(own.request(ENDLESS), {}, own.call())
+        runner.answer(Call(ServiceMethod.EXPLAIN, own.request(ENDLESS)), own.call())
     assert caught.value.reason is Reason.LOADING_TOO_LONG
     assert ends(runner) == {"stopped": 1}
     assert [each.attributes for each in spans.finished() if each.name == "load"] == [
@@ -66,15 +70,15 @@ def test_one_whose_request_does_not_end_is_stopped_and_its_loading_failed(own) -
 @pytest.mark.slow
 def test_one_without_room_for_its_model_is_evicted(own) -> None:
     runner = own(warm_bytes=0)
-    runner.explain(own.request(GOOD), {}, own.call())
+    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call())
     assert ends(runner) == {"evicted": 1}
 
 
 @pytest.mark.slow
 def test_one_killed_while_it_waits_was_killed_too(own) -> None:
     runner = own()
-    runner.explain(own.request(GOOD), {}, own.call())
+    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call())
     (worker,) = runner._pool._warm
     os.kill(worker.pid, signal.SIGKILL)
-    runner.explain(own.request(GOOD), {}, own.call())
+    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call())
     assert ends(runner) == {"killed": 1}

@@ -31,7 +31,8 @@ from onnxplain_server.adapters.workers.ipc.channel import (
 from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
 from onnxplain_server.adapters.workers.worker_process import Worker, WorkerRequest
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import ReplyFormat
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ReplyFormat, ServiceMethod
 from onnxplain_server.telemetry.spans import Span
 
 HEADER = struct.Struct("<4sHxxIQ")
@@ -88,8 +89,8 @@ NOTHING: tuple[object, ...] = ([], 0, 0, 0, 0)
 """Work of a reply: methods and counts."""
 
 EXCHANGE = WorkerRequest(
-    FrameKind.EXPLAIN,
-    lambda arena: arena_request.pack(arena, b"request", {}, ReplyFormat.PROTOBUF),
+    FrameKind.CALL,
+    lambda arena: arena_request.pack(arena, Call(ServiceMethod.EXPLAIN, b"request")),
     partial(arena_reply.unpack_reply, reply_format=ReplyFormat.JSON, byte_limit=ARENA_BYTES - 1),
 )
 

@@ -13,15 +13,15 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from onnxplain_server.adapters.workers.sandbox import landlock, resource_limits, seccomp
+from onnxplain_server.adapters.sandbox import landlock, resource_limits, seccomp
 
 # Everything that is tried is imported first: afterwards no file can be opened.
 PROLOGUE = f"""
 import sys
 sys.path[:0] = {[entry for entry in sys.path if entry]!r}
 import ctypes, mmap, os, resource, signal, socket, subprocess, threading
-from onnxplain_server.adapters.workers.sandbox import capabilities, landlock, seccomp
-from onnxplain_server.adapters.workers.sandbox import resource_limits
+from onnxplain_server.adapters.sandbox import capabilities, landlock, seccomp
+from onnxplain_server.adapters.sandbox import resource_limits
 def what(function):
     try:
         return repr(function())

@@ -23,7 +23,7 @@ JSON = "application/json"
 LATE_IMPORTS = """
 import json, sys
 from pathlib import Path
-from onnxplain_server.adapters.workers.programs import decode_worker
+from onnxplain_server.adapters.programs import decode_worker
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.wire import rest_body

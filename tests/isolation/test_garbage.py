@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, DescribeModelResponse
 from onnxplain.v1.model_pb2 import Model
 from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.transport.status import STATUS
 
 COUNT = int(os.environ.get("TEST_GARBAGE", "500"))
@@ -29,7 +31,7 @@ def test_bytes_that_are_no_model_are_an_invalid_argument(isolated, calls, conten
     serialised = DescribeModelRequest(model=Model(content=content)).SerializeToString()
     try:
         answer = DescribeModelResponse.FromString(
-            isolated.describe(serialised, {}, calls()).content
+            isolated.answer(Call(ServiceMethod.DESCRIBE, serialised), calls()).content
         )
     except ExplainError as error:
         refused = error

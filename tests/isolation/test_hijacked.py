@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from hostile import hijacked, takeovers
+from onnxplain_server.adapters.storage import memory_cache
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.ipc import frame_limits
@@ -18,6 +19,7 @@ from onnxplain_server.adapters.workers.ipc.channel import MalformedError
 from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
 from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import GoOn, Values
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 
@@ -41,11 +43,19 @@ class CountingCache(MemoryCache):
         super().__init__(CACHE_BYTES, Signer(b"a secret of the tests"))
         self.names = self.entries = self.byte_count = self.calls = 0
 
-    def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        values = super().get_many(names)
-        self.names += len(names)
-        self.calls += 1
-        self.byte_count += sum(len(value or b"") for value in values)
+    def get_many(self, names: Sequence[str], go_on: GoOn = lambda _bytes: True) -> Values:
+        counted = 0
+
+        def count(byte_count: int) -> bool:
+            nonlocal counted
+            self.names += memory_cache._NAMES_PER_BATCH
+            self.calls += 1
+            self.byte_count += byte_count - counted
+            counted = byte_count
+            return go_on(byte_count)
+
+        values = super().get_many(names, count)
+        count(sum(len(value or b"") for value in values))
         return values
 
     def put_many(self, entries: Mapping[str, bytes]) -> None:

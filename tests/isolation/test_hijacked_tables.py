@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hostile import hijacked
 from onnxplain_server.adapters.cluster.confined_tasks import _opened, _TaskHost
-from onnxplain_server.adapters.runner.ranged_file import MAX_RANGE
-from onnxplain_server.adapters.runner.shared_files import shared_file
+from onnxplain_server.adapters.runner.blocks.ranged_file import MAX_RANGE
+from onnxplain_server.adapters.runner.blocks.shared_files import shared_file
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.ipc.channel import MalformedError

@@ -12,6 +12,8 @@ from hostile.base import Hostile, model, node
 from onnxplain_server.adapters.workers.isolated import Isolated
 from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.core.errors import Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 TOUCHED_BYTES = 100 * 2**20
 """Room for pages of libraries that were mapped at the fork and are first read by the worker."""
@@ -129,8 +131,8 @@ def test_with_the_gate_open_the_worker_dies_and_the_server_lives(own) -> None:
     deep = own.request(forests.chain(60_000).SerializeToString())
     for reason in (Reason.WORKER_DIED, Reason.WORKER_DIED, Reason.MODEL_QUARANTINED):
         with pytest.raises(ExplainError) as died:
-            runner.explain(deep, {}, own.call(model_key="deep"))
+            runner.answer(Call(ServiceMethod.EXPLAIN, deep), own.call(model_key="deep"))
         assert died.value.reason is reason
     assert "crashed" in died.value.message
 
-    runner.explain(own.request(GOOD), {}, own.call(model_key="good"))
+    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call(model_key="good"))

@@ -10,6 +10,8 @@ from onnxplain.v1.firm_pb2 import FirmOptions
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain_server.adapters.workers.worker_client import WorkerClient
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 GOOD = model([node("Neg", "X")]).SerializeToString()
 ROWS = b"a,b,c\n" + b"".join(b"%d,%d,%d\n" % (i % 7, i * 5 % 11, i * i % 13) for i in range(60))
@@ -35,13 +37,17 @@ def test_a_request_that_needs_scikit_learn_goes_to_a_worker_that_has_it(own, ref
     """Workers of both pools are counted, and the rows that either predicted."""
     runner = own()
     assert not any(libraries(worker.pid) for worker in runner._pool._spares)
-    runner.explain(own.request(GOOD, ROWS, CURVES), {}, own.call())
+    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD, ROWS, CURVES)), own.call())
     assert not runner._learning
 
     request = own.request(GOOD, ROWS, CURVES, LEARNED, engine="BLACK_BOX")
-    answer = ExplainResponse.FromString(runner.explain(request, {}, own.call()).content)
+    answer = ExplainResponse.FromString(
+        runner.answer(Call(ServiceMethod.EXPLAIN, request), own.call()).content
+    )
 
-    expected = ExplainResponse.FromString(reference.runner.explain(request, {}, own.call()).content)
+    expected = ExplainResponse.FromString(
+        reference.runner.answer(Call(ServiceMethod.EXPLAIN, request), own.call()).content
+    )
     assert runner._learning is not None
     pool = runner._learning[0]
     assert [libraries(worker.pid) for worker in pool._warm] == [True]
@@ -68,8 +74,10 @@ def test_only_the_first_of_such_requests_is_asked_twice(
     monkeypatch.setattr(WorkerClient, "ask", counted)
     for seed in (1, 2):
         request = own.request(GOOD, ROWS, SHRUNKEN, engine="BLACK_BOX", seed=seed)
-        runner.explain(request, {}, own.call(model_key="good"))
-    runner.explain(own.request(GOOD, ROWS, CURVES), {}, own.call(model_key="good"))
+        runner.answer(Call(ServiceMethod.EXPLAIN, request), own.call(model_key="good"))
+    runner.answer(
+        Call(ServiceMethod.EXPLAIN, own.request(GOOD, ROWS, CURVES)), own.call(model_key="good")
+    )
 
     assert asked == ["other", "learning", "learning", "other"]
 
@@ -77,7 +85,10 @@ def test_only_the_first_of_such_requests_is_asked_twice(
 @pytest.mark.slow
 def test_the_receipt_counts_the_rows_of_such_a_request(own) -> None:
     """Whatever worker has it first."""
-    found = own().explain(own.request(GOOD, ROWS, SHRUNKEN, engine="BLACK_BOX"), {}, own.call())
+    found = own().answer(
+        Call(ServiceMethod.EXPLAIN, own.request(GOOD, ROWS, SHRUNKEN, engine="BLACK_BOX")),
+        own.call(),
+    )
 
     assert ExplainResponse.FromString(found.content).receipt.predicted_row_count >= 60
 
@@ -86,9 +97,9 @@ def test_the_receipt_counts_the_rows_of_such_a_request(own) -> None:
 def test_waiting_for_the_first_such_worker_ends_with_the_deadline(own) -> None:
     """Its zygote takes a second or more to load."""
     runner = own()
-    runner.explain(own.request(GOOD, ROWS, CURVES), {}, own.call())
+    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD, ROWS, CURVES)), own.call())
 
     with pytest.raises(ExplainError) as caught:
-        runner.explain(own.request(GOOD, ROWS, LEARNED), {}, own.call(0.3))
+        runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD, ROWS, LEARNED)), own.call(0.3))
 
     assert caught.value.reason is Reason.DEADLINE_EXCEEDED

@@ -9,8 +9,10 @@ from onnxplain.v1.explanation_service_pb2 import MethodOptions
 from onnxplain.v1.individual_conditional_expectation_pb2 import (
     IndividualConditionalExpectationOptions,
 )
-from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
+from onnxplain_server.adapters.sandbox.resource_limits import Budget
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 IDENTITY = model([node("Neg", "X")]).SerializeToString()
 ROW_COUNT = 6_000
@@ -31,7 +33,12 @@ def test_memory_that_ends_while_an_answer_is_written_is_out_of_memory(
         options = IndividualConditionalExpectationOptions(grid_size=100, curve_count=count)
         method = MethodOptions(individual_conditional_expectation=options)
         try:
-            runner.explain(own.request(IDENTITY, csv, method, row_count=ROW_COUNT), {}, own.call())
+            runner.answer(
+                Call(
+                    ServiceMethod.EXPLAIN, own.request(IDENTITY, csv, method, row_count=ROW_COUNT)
+                ),
+                own.call(),
+            )
         except ExplainError as error:
             reasons.append(error.reason)
 

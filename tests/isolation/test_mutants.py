@@ -9,6 +9,8 @@ from collections import Counter
 from hostile import mutate
 from onnxplain.v1.model_pb2 import ModelDescription
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 COUNT = int(os.environ.get("TEST_MUTANTS", "80"))
 START = int(os.environ.get("TEST_MUTANTS_FROM", "0"))
@@ -73,8 +75,12 @@ def _answer(own, runner, content: bytes, seconds: float):
     # Each model is described first: that alone loads it and tries rows.
     call = own.call(seconds, model_key=f"mutants {hash(content) % 8}")
     serialised = DescribeModelRequest(model=Model(content=content)).SerializeToString()
-    described = DescribeModelResponse.FromString(runner.describe(serialised, {}, call).content)
-    reply = runner.explain(own.request(content, table_for(described.model)), {}, call).content
+    described = DescribeModelResponse.FromString(
+        runner.answer(Call(ServiceMethod.DESCRIBE, serialised), call).content
+    )
+    reply = runner.answer(
+        Call(ServiceMethod.EXPLAIN, own.request(content, table_for(described.model))), call
+    ).content
     answer = own.answer(reply)
     answer.receipt.ClearField("elapsed")
     return answer

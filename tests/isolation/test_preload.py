@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, MethodOptions
-from onnxplain_server.adapters.workers.sandbox.warm_up import NullHost, methods, requests
+from onnxplain_server.adapters.programs.warm_up import NullHost, methods, requests
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 ROOMS = ("adapters.onnx", "core", "effects", "explain", "language", "methods", "plots", "trees")
 COMPILERS = {
@@ -29,7 +31,7 @@ OF_THE_COMMAND_LINE = {"onnxplain_server.plots.changes.timeline"}
 PRELOADED = f"""
 import importlib, json, pkgutil, sys
 sys.path[:0] = {[entry for entry in sys.path if entry]!r}
-from onnxplain_server.adapters.workers.sandbox import preload
+from onnxplain_server.adapters.programs import preload
 preload.load()
 loaded = set(sys.modules)
 late = []
@@ -79,6 +81,6 @@ def test_every_rehearsal_is_answered(reference) -> None:
     """A refusal leaves code unloaded: then `rehearsal.py` has to give the method other options."""
     for request in requests():
         answer = ExplainResponse.FromString(
-            reference.runner.explain(request, {}, NullHost()).content
+            reference.runner.answer(Call(ServiceMethod.EXPLAIN, request), NullHost()).content
         )
         assert len(answer.explanations) == 1

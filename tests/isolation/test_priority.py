@@ -18,6 +18,8 @@ from onnxplain_server.adapters.workers.isolated import Isolated
 from onnxplain_server.adapters.workers.priority import Priorities, niceness
 from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 GOOD = model([node("Neg", "X")]).SerializeToString()
 ENDLESS = greedy.loop(2**62).SerializeToString()
@@ -31,7 +33,7 @@ def work_long(own, runner: Isolated, caller_key: str) -> None:
 
     def work() -> None:
         with pytest.raises(ExplainError):
-            runner.explain(own.request(ENDLESS), {}, call)
+            runner.answer(Call(ServiceMethod.EXPLAIN, own.request(ENDLESS)), call)
 
     def has_worked() -> bool:
         busy = [*runner._pool._busy]
@@ -100,8 +102,14 @@ def test_who_asked_for_long_work_begins_behind_others(own, seen: list[set[int]])
     runner = own(spare_count=2)
     for _ in range(2):
         work_long(own, runner, "eve")
-    runner.explain(own.request(GOOD), {}, own.call(model_key="eve's", caller_key="eve"))
-    runner.explain(own.request(GOOD), {}, own.call(model_key="ada's", caller_key="ada"))
+    runner.answer(
+        Call(ServiceMethod.EXPLAIN, own.request(GOOD)),
+        own.call(model_key="eve's", caller_key="eve"),
+    )
+    runner.answer(
+        Call(ServiceMethod.EXPLAIN, own.request(GOOD)),
+        own.call(model_key="ada's", caller_key="ada"),
+    )
 
     *_, of_eve, of_ada = seen
     assert min(of_eve) > 0
@@ -123,13 +131,16 @@ def test_a_worker_that_has_stepped_back_does_not_slow_another_caller(
     monkeypatch.setattr(os, "setpriority", unprivileged)
     runner = own(spare_count=2)
     same = own.call(model_key="shared", caller_key="eve")
-    runner.explain(own.request(GOOD), {}, same)
+    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), same)
     (worker,) = runner._pool._warm
     for thread in Path(f"/proc/{worker.pid}/task").iterdir():
         os.setpriority(os.PRIO_PROCESS, int(thread.name), os.getpriority(os.PRIO_PROCESS, 0) + 10)
     worker.niceness = 10
 
-    runner.explain(own.request(GOOD), {}, own.call(model_key="shared", caller_key="ada"))
+    runner.answer(
+        Call(ServiceMethod.EXPLAIN, own.request(GOOD)),
+        own.call(model_key="shared", caller_key="ada"),
+    )
 
     assert seen[-1] == {0}
     assert [each.pid for each in runner._pool._warm] != [worker.pid]
@@ -140,7 +151,10 @@ def test_short_requests_bring_a_caller_forward_again(own, seen: list[set[int]]) 
     runner = own(spare_count=2)
     work_long(own, runner, "eve")
     for number in range(8):
-        runner.explain(own.request(GOOD), {}, own.call(model_key=f"s{number}", caller_key="eve"))
+        runner.answer(
+            Call(ServiceMethod.EXPLAIN, own.request(GOOD)),
+            own.call(model_key=f"s{number}", caller_key="eve"),
+        )
 
     assert max(seen[-1]) <= 1
 
@@ -157,7 +171,10 @@ def test_without_a_free_descriptor_a_worker_keeps_its_level(
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr(Path, "iterdir", none)
-    assert runner.explain(own.request(GOOD), {}, own.call(model_key="good", caller_key="slow"))
+    assert runner.answer(
+        Call(ServiceMethod.EXPLAIN, own.request(GOOD)),
+        own.call(model_key="good", caller_key="slow"),
+    )
 
 
 @pytest.mark.slow
@@ -170,5 +187,7 @@ def test_a_worker_without_its_priority_is_not_lost(own, monkeypatch: pytest.Monk
     monkeypatch.setattr(Priorities, "begin", fail)
     for _ in range(3):
         with pytest.raises(MemoryError):
-            runner.explain(own.request(GOOD), {}, own.call(model_key="good"))
+            runner.answer(
+                Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call(model_key="good")
+            )
     # That nothing of them remains is seen by `own` itself.

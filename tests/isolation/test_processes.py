@@ -23,6 +23,8 @@ from onnxplain_server.adapters.workers.process_status import processor_seconds
 from onnxplain_server.adapters.workers.worker_process import Worker
 from onnxplain_server.adapters.workers.zygote_process import Zygote
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.transport.audit.usage import Usage
 
 KILL_COUNT = int(os.environ.get("TEST_KILLS", "40"))
@@ -46,10 +48,10 @@ def workers(own, runner: Isolated) -> set[int]:
 def test_a_worker_killed_while_idle_is_not_noticed(own) -> None:
     runner = own()
     for _ in range(40):
-        runner.explain(own.request(GOOD), {}, own.call())
+        runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call())
         for worker in runner._pool._warm:
             os.kill(worker.pid, signal.SIGKILL)
-        runner.explain(own.request(GOOD), {}, own.call())
+        runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call())
 
     assert runner.counts().death_count == 0
 
@@ -57,17 +59,19 @@ def test_a_worker_killed_while_idle_is_not_noticed(own) -> None:
 def test_a_kill_in_mid_call_fails_that_call_alone(own) -> None:
     runner = own(spare_count=2)
     good = own.call(model_key="good")
-    runner.explain(own.request(GOOD), {}, good)
+    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), good)
     reasons: list[Reason] = []
 
     def work() -> None:
         with pytest.raises(ExplainError) as died:
-            runner.explain(own.request(ENDLESS), {}, own.call(model_key="slow"))
+            runner.answer(
+                Call(ServiceMethod.EXPLAIN, own.request(ENDLESS)), own.call(model_key="slow")
+            )
         reasons.append(died.value.reason)
 
     thread, victim = own.worker_of(runner, work)
     os.kill(victim, signal.SIGKILL)
-    runner.explain(own.request(GOOD), {}, good)
+    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), good)
     thread.join(own.long_seconds)
 
     assert reasons == [Reason.WORKER_DIED]
@@ -102,7 +106,9 @@ def test_kills_under_load_cost_one_retry_each(own, at_work: set[Worker]) -> None
     """
     runner = own(spare_count=2)
     message = own.request(GOOD, MANY_ROWS)
-    expected = own.answer(runner.explain(message, {}, own.call()).content).explanations
+    expected = own.answer(
+        runner.answer(Call(ServiceMethod.EXPLAIN, message), own.call()).content
+    ).explanations
     failures: list[Reason] = []
     retries: list[bool] = []
     stop, no_kill = threading.Event(), threading.Lock()
@@ -110,12 +116,14 @@ def test_kills_under_load_cost_one_retry_each(own, at_work: set[Worker]) -> None
     def load(name: str) -> None:
         while not stop.is_set():
             try:
-                runner.explain(message, {}, own.call(model_key=name))
+                runner.answer(Call(ServiceMethod.EXPLAIN, message), own.call(model_key=name))
             except ExplainError as error:
                 failures.append(error.reason)
                 with no_kill:
                     again = own.answer(
-                        runner.explain(message, {}, own.call(model_key=name)).content
+                        runner.answer(
+                            Call(ServiceMethod.EXPLAIN, message), own.call(model_key=name)
+                        ).content
                     )
                 retries.append(own.same(list(again.explanations), list(expected)))
 
@@ -146,10 +154,10 @@ def test_the_zygote_s_death_is_survived_and_told(own) -> None:
     first, before = runner._pool._zygote, zygote(runner)
     os.kill(before, signal.SIGKILL)
     with suppress(ExplainError):  # a worker may have died in the middle of it
-        runner.explain(own.request(GOOD), {}, own.call())
+        runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call())
     assert own.soon(lambda: runner._pool._zygote not in {None, first})
 
-    runner.explain(own.request(GOOD), {}, own.call())
+    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call())
 
     assert own.soon(lambda: runner.ready)
     assert own.family(before) == set()
@@ -164,7 +172,9 @@ sys.path[:0] = {[str(Path(__file__).parent), *sys.path]!r}
 import conftest, hostile.greedy, threading
 runner = conftest.Own()(spare_count=2)
 asked = conftest.request(hostile.greedy.kernel(8000).SerializeToString())
-work = lambda: runner.explain(asked, {{}}, conftest.call())
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
+work = lambda: runner.answer(Call(ServiceMethod.EXPLAIN, asked), conftest.call())
 threading.excepthook = lambda _: None
 conftest.Own().worker_of(runner, work)
 print("ready", flush=True)
@@ -185,14 +195,14 @@ threading.Event().wait()
 def test_a_stopped_worker_is_killed_at_the_deadline(own, monkeypatch) -> None:
     monkeypatch.setattr(Worker, "wake", lambda _worker: True)
     runner = own()
-    runner.explain(own.request(GOOD), {}, own.call())
+    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call())
     assert own.soon(lambda: runner._pool._spares)
     stopped = {worker.pid for worker in [*runner._pool._warm, *runner._pool._spares]}
     for pid in stopped:
         os.kill(pid, signal.SIGSTOP)
 
     with pytest.raises(ExplainError) as over:
-        runner.explain(own.request(GOOD), {}, own.call(0.5))
+        runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call(0.5))
 
     assert over.value.reason is Reason.DEADLINE_EXCEEDED
     assert own.soon(lambda: len(stopped & workers(own, runner)) < len(stopped))
@@ -209,15 +219,15 @@ def test_where_no_process_can_be_made_it_is_told_and_tried_again(
         raise OSError(errno.EAGAIN, "no more processes")
 
     monkeypatch.setattr(Zygote, "fork", refused)
-    runner.explain(own.request(GOOD), {}, own.call())
+    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call())
     assert own.soon(lambda: not runner.ready)
     with pytest.raises(ExplainError) as unavailable:
-        runner.explain(own.request(GOOD), {}, own.call())
+        runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call())
     assert unavailable.value.reason is Reason.UNAVAILABLE
     monkeypatch.setattr(Zygote, "fork", fork)
 
     assert own.soon(lambda: runner.ready)
-    runner.explain(own.request(GOOD), {}, own.call())
+    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call())
 
 
 @pytest.mark.slow
@@ -227,10 +237,10 @@ def test_a_zygote_without_file_descriptors_is_replaced(own) -> None:
     resource.prlimit(before, resource.RLIMIT_NOFILE, (3, 3))
     for _ in range(2):  # the second one finds no spare worker that was there before
         with suppress(ExplainError):
-            runner.explain(own.request(GOOD), {}, own.call())
+            runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call())
 
     assert own.soon(lambda: runner.ready and zygote(runner) != before)
-    runner.explain(own.request(GOOD), {}, own.call())
+    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call())
 
 
 @pytest.mark.slow
@@ -239,15 +249,15 @@ def test_a_user_with_too_many_processes_is_told_and_goes_on_later(own) -> None:
     runner = own(warm_bytes=0)
     before = resource.prlimit(zygote(runner), resource.RLIMIT_NPROC)
     resource.prlimit(zygote(runner), resource.RLIMIT_NPROC, (0, before[1]))
-    runner.explain(own.request(GOOD), {}, own.call())
+    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call())
     assert own.soon(lambda: not runner.ready)
     with pytest.raises(ExplainError) as unavailable:
-        runner.explain(own.request(GOOD), {}, own.call())
+        runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call())
     assert unavailable.value.reason is Reason.UNAVAILABLE
     resource.prlimit(zygote(runner), resource.RLIMIT_NPROC, before)
 
     assert own.soon(lambda: runner.ready)
-    runner.explain(own.request(GOOD), {}, own.call())
+    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call())
 
 
 @pytest.mark.slow
@@ -258,9 +268,12 @@ def test_models_that_wait_go_when_memory_is_short(own) -> None:
         constants={"w": np.zeros((2_000_000, 1), np.float32)},
     )
     with suppress(ExplainError):
-        runner.explain(own.request(heavy.SerializeToString()), {}, own.call(model_key="heavy"))
+        runner.answer(
+            Call(ServiceMethod.EXPLAIN, own.request(heavy.SerializeToString())),
+            own.call(model_key="heavy"),
+        )
     for name in ("a", "b"):
-        runner.explain(own.request(GOOD), {}, own.call(model_key=name))
+        runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call(model_key=name))
 
     held = sum(worker.own_bytes for worker in runner._pool._warm)
     assert held <= 2**20
@@ -268,7 +281,9 @@ def test_models_that_wait_go_when_memory_is_short(own) -> None:
 
 def test_the_worker_of_one_caller_is_never_given_to_another(shared, isolated: Isolated) -> None:
     for key in ("one:model", "other:model"):
-        isolated.explain(shared.request(GOOD), {}, shared.call(model_key=key))
+        isolated.answer(
+            Call(ServiceMethod.EXPLAIN, shared.request(GOOD)), shared.call(model_key=key)
+        )
 
     pids = {worker.model_key: worker.pid for worker in isolated._pool._warm}
     assert pids["one:model"] != pids["other:model"]
@@ -278,9 +293,9 @@ def test_the_worker_of_one_caller_is_never_given_to_another(shared, isolated: Is
 def test_cached_numbers_go_through_the_parent_under_its_names(own, make) -> None:
     runner, host = own(), make.host()
     request = own.request(GOOD, engine="BLACK_BOX")
-    first = runner.explain(request, {}, host).content
+    first = runner.answer(Call(ServiceMethod.EXPLAIN, request), host).content
 
-    again = runner.explain(request, {}, host).content
+    again = runner.answer(Call(ServiceMethod.EXPLAIN, request), host).content
 
     assert host.values
     assert host.progress[-1][0] == host.progress[-1][1]
@@ -294,7 +309,7 @@ def test_processor_time_is_counted_for_the_request_that_used_it(own) -> None:
     usages = [Usage(), Usage()]
     before = runner.counts().processor_seconds
     for usage in usages:
-        runner.explain(own.request(GOOD), {}, own.call(usage=usage))
+        runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call(usage=usage))
     seconds = [usage.processor_seconds for usage in usages]
 
     assert all(each > 0 for each in seconds)
@@ -308,7 +323,7 @@ def test_the_time_of_a_killed_worker_is_counted(own) -> None:
 
     def work() -> None:
         with pytest.raises(ExplainError):
-            runner.explain(own.request(ENDLESS), {}, own.call(usage=usage))
+            runner.answer(Call(ServiceMethod.EXPLAIN, own.request(ENDLESS)), own.call(usage=usage))
 
     thread, victim = own.worker_of(runner, work)
     start = processor_seconds(victim)
@@ -321,13 +336,13 @@ def test_the_time_of_a_killed_worker_is_counted(own) -> None:
 
 @pytest.mark.slow
 def test_a_worker_retires_before_its_processor_time_is_used_up(own) -> None:
-    from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget  # noqa: PLC0415 - only here
+    from onnxplain_server.adapters.sandbox.resource_limits import Budget  # noqa: PLC0415 - only here
 
     runner = own(budget=Budget(2**29, 2))
     few_rows = b"".join(MANY_ROWS.splitlines(keepends=True)[:2_000])
     message, host = own.request(GOOD, few_rows), own.call()
     for _ in range(1_000):
-        runner.explain(message, {}, host)
+        runner.answer(Call(ServiceMethod.EXPLAIN, message), host)
         if runner.counts().ends["retired"]:
             break
 

@@ -21,9 +21,10 @@ from onnxplain_server.adapters.workers.ipc.channel import (
     MalformedError,
 )
 from onnxplain_server.adapters.workers.isolated import Isolated
+from onnxplain_server.core.counts.remote_counts import CallCounts
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blob
-from onnxplain_server.core.remote.counts import CallCounts
+from onnxplain_server.core.interfaces import Blob, Call
+from onnxplain_server.core.request import ServiceMethod
 
 REMOTE = RemoteModel(uri="http://127.0.0.1:1", protocol=RemoteModel.OIP_REST, name="m")
 BLOBS = {"remote:1": Blob("remote", REMOTE.SerializeToString(), "model.remote")}
@@ -58,18 +59,20 @@ class Silent:
 def test_neither_a_refused_session_nor_one_of_garbage_costs_a_worker(own: Any) -> None:
     runner = own()
     with pytest.raises(ExplainError) as refused:
-        runner.describe(DESCRIBE, BLOBS, own.call())
+        runner.answer(Call(ServiceMethod.DESCRIBE, DESCRIBE, BLOBS), own.call())
 
     assert refused.value.reason is Reason.REMOTE_MODEL_NOT_LISTED
     assert not any(runner.counts().ends.values())
     for answer in (b"", b"garbage", bytes(64)):
         runner._remote_sessions = Silent(answer)
         with pytest.raises(ExplainError) as failed:
-            runner.describe(DESCRIBE, BLOBS, own.call())
+            runner.answer(Call(ServiceMethod.DESCRIBE, DESCRIBE, BLOBS), own.call())
         assert failed.value.reason is Reason.REMOTE_MODEL_UNAVAILABLE
     again = own.request(model([node("Neg", "X")]).SerializeToString())
 
-    assert own.answer(runner.explain(again, {}, own.call()).content).explanations
+    assert own.answer(
+        runner.answer(Call(ServiceMethod.EXPLAIN, again), own.call()).content
+    ).explanations
     assert not any(runner.counts().ends.values())
     assert isinstance(runner, Isolated)
 
@@ -83,7 +86,7 @@ def test_a_socket_stands_between_frames() -> None:
     parent, worker = channels()
     ours, theirs = socket.socketpair()
     with theirs:
-        parent.send(Frame(FrameKind.DESCRIBE, 1, b"request"))
+        parent.send(Frame(FrameKind.CALL, 1, b"request"))
         parent.send_socket(theirs)
         parent.send(Frame(FrameKind.CANCEL, 1))
 

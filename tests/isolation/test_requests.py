@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.wire import canonical
 
 COUNT = int(os.environ.get("TEST_REQUESTS", "8"))
@@ -42,7 +44,9 @@ def test_any_request_is_answered_or_refused_by_a_field(isolated, calls, method: 
     request = data.draw(requests(method))
     request.model.content = data.draw(st.sampled_from(MODELS))
     try:
-        reply = isolated.explain(request.SerializeToString(), {}, calls(SECONDS)).content
+        reply = isolated.answer(
+            Call(ServiceMethod.EXPLAIN, request.SerializeToString()), calls(SECONDS)
+        ).content
     except ExplainError as refused:
         event(refused.reason.name)
         check(refused)

@@ -11,6 +11,8 @@ import pytest
 from hostile.base import model, node
 from onnxplain_server.adapters.workers import zygote_process, zygote_start
 from onnxplain_server.adapters.workers.zygote_start import StartError, StartMonitor
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 GOOD = model([node("Neg", "X")]).SerializeToString()
 
@@ -88,7 +90,9 @@ def test_workers_choose_the_loops_of_libraries_by_the_variables_of_the_server(
     monkeypatch.setenv("OPENBLAS_L2_SIZE", "512")  # changes no sum
     runner = own()
 
-    found = own.answer(runner.explain(own.request(GOOD), {}, own.call()).content)
+    found = own.answer(
+        runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call()).content
+    )
 
     assert "OPENBLAS_L2_SIZE=512" in found.receipt.processor.split()
 
@@ -136,6 +140,6 @@ def test_a_worker_that_is_killed_at_its_start_is_no_reason_to_refuse(
     monkeypatch.setattr(zygote_process.Zygote, "fork", forked)
     os.kill(runner._pool._spares[0].pid, signal.SIGKILL)
 
-    runner.explain(own.request(GOOD), {}, own.call())
+    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD)), own.call())
 
     assert next(failures, None) is None

@@ -21,6 +21,8 @@ from onnx import TensorProto
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain_server.adapters.onnx import load
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 WEIGHT = np.array([[1.0], [2.0], [-4.0]])
 REFUSED = {Reason.WRONG_TYPE, Reason.INVALID_TABLE, Reason.EMPTY_TABLE, Reason.MISSING_COLUMN}
@@ -73,7 +75,9 @@ def curve(isolated, calls):
         request.model.content = content
         request.table.arrow = table
         ParseDict({"methods": [{"partialDependence": wanted}]}, request)
-        reply = isolated.explain(request.SerializeToString(), {}, calls()).content
+        reply = isolated.answer(
+            Call(ServiceMethod.EXPLAIN, request.SerializeToString()), calls()
+        ).content
         answer = ExplainResponse.FromString(reply)
         return list(answer.explanations[0].partial_dependence.curves[0].values)
 

@@ -12,6 +12,8 @@ from hostile.base import Hostile, model, node
 from onnxplain_server.adapters.workers import worker_process as worker_module
 from onnxplain_server.adapters.workers.isolated import Isolated
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.transport.admission.follower import Follower
 
 GOOD = model([node("Neg", "X")]).SerializeToString()
@@ -26,7 +28,7 @@ ENDLESS = [
 @pytest.fixture
 def runner(shared, isolated: Isolated) -> Isolated:
     """The workers that all tests share."""
-    isolated.explain(shared.request(GOOD), {}, shared.call())
+    isolated.answer(Call(ServiceMethod.EXPLAIN, shared.request(GOOD)), shared.call())
     return isolated
 
 
@@ -52,7 +54,10 @@ def test_a_call_that_never_ends_is_over_at_its_deadline(
 ) -> None:
     """Delay afterwards: bench/server/isolation.py."""
     reason = reason_of(
-        lambda: runner.explain(shared.request(hostile.content), {}, shared.call(1, model_key="bad"))
+        lambda: runner.answer(
+            Call(ServiceMethod.EXPLAIN, shared.request(hostile.content)),
+            shared.call(1, model_key="bad"),
+        )
     )
 
     assert reason in {Reason.DEADLINE_EXCEEDED, *hostile.reasons}
@@ -61,7 +66,9 @@ def test_a_call_that_never_ends_is_over_at_its_deadline(
 def test_a_model_that_loads_too_long_is_refused_by_the_limit_for_loading(own) -> None:
     runner = own(timeouts=own.timeouts(load=1))
 
-    reason = reason_of(lambda: runner.explain(own.request(LOOP), {}, own.call()))
+    reason = reason_of(
+        lambda: runner.answer(Call(ServiceMethod.EXPLAIN, own.request(LOOP)), own.call())
+    )
 
     assert reason is Reason.LOADING_TOO_LONG
 
@@ -72,7 +79,11 @@ def test_a_caller_that_leaves_frees_the_processor(runner: Isolated, shared, cont
     reasons: list[Reason] = []
 
     def work() -> None:
-        reasons.append(reason_of(lambda: runner.explain(shared.request(content), {}, call)))
+        reasons.append(
+            reason_of(
+                lambda: runner.answer(Call(ServiceMethod.EXPLAIN, shared.request(content)), call)
+            )
+        )
 
     thread, worker = shared.worker_of(runner, work)
     call.control.cancel()
@@ -93,11 +104,11 @@ def test_a_worker_that_stops_when_told_is_kept(
     """Nothing of it is slow, so it needs no killing."""
     monkeypatch.setattr(worker_module, "_GRACE_SECONDS", shared.long_seconds)
     call = shared.call(model_key="kept")
-    runner.explain(shared.request(GOOD), {}, call)
+    runner.answer(Call(ServiceMethod.EXPLAIN, shared.request(GOOD)), call)
     workers = {worker.pid for worker in runner._pool._warm}
     call.control.cancel()
     with pytest.raises(ExplainError, match="gone"):
-        runner.explain(shared.request(GOOD), {}, call)
+        runner.answer(Call(ServiceMethod.EXPLAIN, shared.request(GOOD)), call)
 
     assert {worker.pid for worker in runner._pool._warm} == workers
 
@@ -139,7 +150,7 @@ def test_too_many_planned_rows_are_refused_before_they_start_with_the_number(
     )
 
     with pytest.raises(ExplainError, match=r"up to 18 rows; this server allows 10\.") as refused:
-        runner.explain(shared.request(GOOD), {}, call)
+        runner.answer(Call(ServiceMethod.EXPLAIN, shared.request(GOOD)), call)
 
     assert refused.value.reason is Reason.TOO_MANY_ROWS
     assert all(done == 0 for done, _ in told)
@@ -151,11 +162,13 @@ def test_others_are_answered_while_hostile_work_runs(runner: Isolated, shared) -
 
     def work(call) -> Callable[[], None]:
         return lambda: reasons.append(
-            reason_of(lambda: runner.explain(shared.request(LOOP), {}, call))
+            reason_of(
+                lambda: runner.answer(Call(ServiceMethod.EXPLAIN, shared.request(LOOP)), call)
+            )
         )
 
     threads = [shared.worker_of(runner, work(call))[0] for call in hostile]
-    runner.explain(shared.request(GOOD), {}, shared.call())
+    runner.answer(Call(ServiceMethod.EXPLAIN, shared.request(GOOD)), shared.call())
     assert reasons == []
     for call, thread in zip(hostile, threads, strict=True):
         call.control.cancel()

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from hostile import hijacked
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
+from onnxplain_server.adapters.programs import warm_up
 from onnxplain_server.adapters.workers.frame_server import FrameServer
 from onnxplain_server.adapters.workers.ipc import payloads
 from onnxplain_server.adapters.workers.ipc.channel import (
@@ -25,8 +26,9 @@ from onnxplain_server.adapters.workers.ipc.channel import (
 from onnxplain_server.adapters.workers.ipc.frame_limits import TABLE_PART_BYTE_LIMIT
 from onnxplain_server.adapters.workers.remote_host import RemoteHost
 from onnxplain_server.adapters.workers.request_monitor import RequestMonitor
-from onnxplain_server.adapters.workers.sandbox import warm_up
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.transport.admission.follower import Follower
 from onnxplain_server.transport.admission.request_context import RequestContext
 
@@ -57,8 +59,12 @@ def test_a_workers_table_is_that_of_the_same_code_in_this_process(
     isolated: Any, reference: Any, calls: Any
 ) -> None:
     ours, theirs = Store(), Store()
-    reply = isolated.explain(ASKED, {}, calls(follower=Follower(write_table=ours.write)))
-    reference.runner.explain(ASKED, {}, calls(follower=Follower(write_table=theirs.write)))
+    reply = isolated.answer(
+        Call(ServiceMethod.EXPLAIN, ASKED), calls(follower=Follower(write_table=ours.write))
+    )
+    reference.runner.answer(
+        Call(ServiceMethod.EXPLAIN, ASKED), calls(follower=Follower(write_table=theirs.write))
+    )
 
     assert ours.is_whole
     assert max(map(len, ours.parts)) <= TABLE_PART_BYTE_LIMIT
@@ -74,8 +80,12 @@ def test_a_store_that_fails_on_the_way_is_told_and_the_next_request_answered(
 ) -> None:
     failing, store = Store(fails=True), Store()
     with pytest.raises(ExplainError) as refused:
-        isolated.explain(ASKED, {}, calls(follower=Follower(write_table=failing.write)))
-    isolated.explain(ASKED, {}, calls(follower=Follower(write_table=store.write)))
+        isolated.answer(
+            Call(ServiceMethod.EXPLAIN, ASKED), calls(follower=Follower(write_table=failing.write))
+        )
+    isolated.answer(
+        Call(ServiceMethod.EXPLAIN, ASKED), calls(follower=Follower(write_table=store.write))
+    )
 
     assert (refused.value.reason, refused.value.field) == (Reason.SOURCE_FORBIDDEN, "result_uri")
     assert not failing.is_whole

@@ -289,7 +289,7 @@ def demo(table: Path) -> None:
 
 
 def in_blocks(table: Path) -> None:
-    from onnxplain_server.adapters.runner.block_files import open_rows
+    from onnxplain_server.adapters.runner.blocks.block_files import open_rows
 
     rows = open_rows(table)
     batches = list(rows.batches(0, 5, ["c1"]))

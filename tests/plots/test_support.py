@@ -10,7 +10,7 @@ from onnxplain_server.effects.grids import weights_near
 from onnxplain_server.methods.partial_dependence import PartialDependenceCurve, Result
 from onnxplain_server.plots.claims.directions import of_outputs
 from onnxplain_server.plots.claims.support import extremes, support_note, supported
-from onnxplain_server.plots.elements.curve_marks import binned, marks_of
+from onnxplain_server.plots.marks.curve_marks import binned, marks_of
 from onnxplain_server.plots.partial_dependence import plots
 
 ROWS = np.array([0.0, 0.4, 0.6, 1.0, 1.4, 2.6, np.nan])

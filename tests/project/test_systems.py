@@ -15,13 +15,14 @@ HEAD = 'if sys.platform != "linux":\n    raise ImportError("of Linux alone")\n'
 
 OF_LINUX = (
     *("adapters/cluster/confined_tasks", "adapters/listed/confined_process"),
-    *("adapters/listed/network_process", "adapters/workers/ipc/arena"),
-    *("adapters/workers/ipc/channel", "adapters/workers/pool", "adapters/workers/priority"),
-    *("adapters/workers/process_status", "adapters/workers/sandbox/calls"),
-    *("adapters/workers/sandbox/capabilities", "adapters/workers/sandbox/landlock"),
-    *("adapters/workers/sandbox/resource_limits", "adapters/workers/sandbox/seccomp"),
-    *("adapters/workers/worker_client", "adapters/workers/worker_process"),
-    *("adapters/workers/zygote", "adapters/workers/zygote_process"),
+    *("adapters/listed/network_process", "adapters/sandbox/calls"),
+    *("adapters/sandbox/capabilities", "adapters/sandbox/landlock"),
+    *("adapters/sandbox/resource_limits", "adapters/sandbox/seccomp"),
+    *("adapters/workers/ipc/arena", "adapters/workers/ipc/channel"),
+    *("adapters/workers/pool", "adapters/workers/priority"),
+    *("adapters/workers/process_status", "adapters/workers/worker_client"),
+    *("adapters/workers/worker_process", "adapters/workers/zygote"),
+    "adapters/workers/zygote_process",
 )
 """Modules that only Linux can run: processes that are confined, and those who talk with them."""
 

@@ -18,6 +18,8 @@ from odd.questions import METHODS, Question, draw_question
 from odd.shown import faults_of_labels
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, PredictRequest, PredictResponse
 from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from told.sentences import faults_of_sentences
 
 COUNT = int(os.environ.get("TEST_ODD_TABLES", "100"))
@@ -47,12 +49,14 @@ def faults_of(ask, question: Question) -> Iterator[str]:
 def answer_of(ask, question: Question) -> ExplainResponse | PredictResponse:
     asked = question.request()
     if question.method != "predict":
-        reply = ask.runner.explain(asked.SerializeToString(), {}, ask.host())
+        reply = ask.runner.answer(
+            Call(ServiceMethod.EXPLAIN, asked.SerializeToString()), ask.host()
+        )
         return ExplainResponse.FromString(reply.content)
     rows = PredictRequest(
         model=asked.model, table=asked.table, feature_columns=asked.feature_columns
     )
-    reply = ask.runner.predict(rows.SerializeToString(), {}, ask.host())
+    reply = ask.runner.answer(Call(ServiceMethod.PREDICT, rows.SerializeToString()), ask.host())
     return PredictResponse.FromString(reply.content)
 
 

@@ -12,6 +12,8 @@ from onnxplain.v1.table_pb2 import Column
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 
@@ -62,7 +64,7 @@ def test_moving_all_features_together_gives_the_training_librarys_predictions(
     )
 
     response = service_pb2.ExplainResponse.FromString(
-        runner.explain(request.SerializeToString(), {}, call).content
+        runner.answer(Call(ServiceMethod.EXPLAIN, request.SerializeToString()), call).content
     )
 
     result = response.explanations[0].partial_dependence
@@ -86,7 +88,7 @@ def test_every_method_answers(runner: InProcess, path: Path) -> None:
     )
 
     response = service_pb2.ExplainResponse.FromString(
-        runner.explain(request.SerializeToString(), {}, call).content
+        runner.answer(Call(ServiceMethod.EXPLAIN, request.SerializeToString()), call).content
     )
 
     shares = [s.values[0] for s in response.explanations[0].interactions.overall]

@@ -39,7 +39,7 @@ from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.config.loading import load
 from onnxplain_server.config.settings import Settings
-from onnxplain_server.core.interfaces import Blob, Blobs, ComputationHost, Runner
+from onnxplain_server.core.interfaces import Blob, Blobs, Call, ComputationHost, Runner
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.request import Reply as Encoded
 from onnxplain_server.core.request import ReplyFormat, Work
@@ -65,90 +65,59 @@ class FakeRunner:
         self.started = threading.Semaphore(0)
         self.ended = threading.Semaphore(0)
 
-    def explain(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Encoded:
+    def answer(self, call: Call, host: ComputationHost) -> Encoded:
+        """Answer by the method of the same name."""
+        reply: Encoded = getattr(self, call.method.value)(call, host)
+        return reply
+
+    def explain(self, call: Call, host: ComputationHost) -> Encoded:
         """Answer by a receipt that repeats the seed."""
-        self.requests.append(as_sent(ExplainRequest.FromString(request), blobs))
-        self.blobs.append({name: blob for name, blob in blobs.items() if is_upload(blob)})
+        self.requests.append(as_sent(ExplainRequest.FromString(call.request), call.blobs))
+        self.blobs.append({name: blob for name, blob in call.blobs.items() if is_upload(blob)})
         self._do(host)
         response = ExplainResponse(receipt=Receipt(seed=self.requests[-1].seed))
-        return encode(response, reply_format, math.inf)
+        return encode(response, call.reply_format, math.inf)
 
-    def plan(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Encoded:
+    def plan(self, call: Call, host: ComputationHost) -> Encoded:
         """Plan one method for each row that is asked for; an operation, as a test says."""
-        if reply_format is ReplyFormat.KEPT:
-            return encode(self.plan_of_operation(host), reply_format, math.inf)
-        self.requests.append(as_sent(ExplainRequest.FromString(request), blobs))
+        if call.reply_format is ReplyFormat.KEPT:
+            return encode(self.plan_of_operation(host), call.reply_format, math.inf)
+        self.requests.append(as_sent(ExplainRequest.FromString(call.request), call.blobs))
         self._do(host)
         methods = [MethodPlan(row_count=self.requests[-1].row_count)]
-        return encode(ExplanationPlan(methods=methods), reply_format, math.inf)
+        return encode(ExplanationPlan(methods=methods), call.reply_format, math.inf)
 
-    def describe(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Encoded:
+    def describe(self, call: Call, host: ComputationHost) -> Encoded:
         """Answer by the model's size."""
         self._do(host)
-        model = as_sent(DescribeModelRequest.FromString(request), blobs).model
+        model = as_sent(DescribeModelRequest.FromString(call.request), call.blobs).model
         description = ModelDescription(digest=f"{len(model.content)} bytes")
-        return encode(DescribeModelResponse(model=description), reply_format, math.inf)
+        return encode(DescribeModelResponse(model=description), call.reply_format, math.inf)
 
-    def describe_table(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Encoded:
+    def describe_table(self, call: Call, host: ComputationHost) -> Encoded:
         """Answer by the columns of the request."""
         self._do(host)
-        asked = as_sent(DescribeTableRequest.FromString(request), blobs)
+        asked = as_sent(DescribeTableRequest.FromString(call.request), call.blobs)
         columns = [ColumnDescription(name=each.name) for each in asked.table.columns.columns]
         description = TableDescription(columns=columns)
-        return encode(DescribeTableResponse(table=description), reply_format, math.inf)
+        return encode(DescribeTableResponse(table=description), call.reply_format, math.inf)
 
-    def predict(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Encoded:
+    def predict(self, call: Call, host: ComputationHost) -> Encoded:
         """Predict the rows that are asked for, after their plan."""
-        asked = as_sent(PredictRequest.FromString(request), blobs)
+        asked = as_sent(PredictRequest.FromString(call.request), call.blobs)
         count = len(asked.row_indices)
         host.advance(0, count)
         self._do(host)
         response = PredictResponse(row_indices=asked.row_indices)
-        return encode(response, reply_format, math.inf, Work((), count, count))
+        return encode(response, call.reply_format, math.inf, Work((), count, count))
 
-    def check(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Encoded:
+    def check(self, call: Call, host: ComputationHost) -> Encoded:
         """Tell as many rows as there are columns to compare."""
-        asked = as_sent(CheckModelRequest.FromString(request), blobs)
+        asked = as_sent(CheckModelRequest.FromString(call.request), call.blobs)
         self._do(host)
         count = len(asked.expected_prediction_columns)
         response = CheckModelResponse(comparison=PredictionComparison(row_count=count))
-        return encode(response, reply_format, math.inf, Work((), count, count))
+        return encode(response, call.reply_format, math.inf, Work((), count, count))
 
     def _do(self, host: ComputationHost) -> None:
         self.started.release()

@@ -25,7 +25,8 @@ from onnxplain.v1.explanation_service_pb2 import (
     Receipt,
 )
 from onnxplain.v1.upload_pb2 import UploadModelRequest
-from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import Reply
 from onnxplain_server.wire.reply import encode
 
 from tools.waiting import until
@@ -140,11 +141,9 @@ def test_a_reply_over_rest_leaves_before_the_server_closes(start, make_runner) -
 class LongAnswer:
     """A runner whose answer does not fit into the buffers of a connection."""
 
-    def explain(self, request: bytes, blobs, host, reply_format: ReplyFormat) -> Reply:
+    def answer(self, call: Call, host) -> Reply:
         receipt = Receipt(engine_reason="x" * 10_000_000)
-        return encode(ExplainResponse(receipt=receipt), reply_format, math.inf)
-
-    describe = explain
+        return encode(ExplainResponse(receipt=receipt), call.reply_format, math.inf)
 
 
 def test_a_client_that_reads_slowly_gets_the_whole_reply(
@@ -295,11 +294,10 @@ from onnxplain_server.server_process import run
 from onnxplain_server.config.loading import load
 
 class Runner:
-    def explain(self, request, blobs, host, reply_format):
+    def answer(self, call, host):
         print("started", flush=True)
         {work}
         return Reply((b"",))
-    describe = explain
 
 logging.basicConfig(level="INFO", stream=sys.stdout, format="%(message)s")
 settings = load({{"rest_port": 0, "grpc_port": 0, "metrics_port": 0, "grace_seconds": {grace}}})

@@ -20,8 +20,8 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, MethodOptions
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.config.setting_names import SettingsError
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blobs
-from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import Reply, ServiceMethod
 from onnxplain_server.transport.explainer.default_methods import default_methods
 from onnxplain_server.wire.inference import inference_pb2
 
@@ -43,20 +43,17 @@ class Held:
         self.reached = threading.Event()
         self.failures: list[ExplainError] = []
 
-    def explain(self, request: bytes, blobs: Blobs, host: Any, reply_format: ReplyFormat) -> Reply:
-        """Explain once the test has released the method."""
-        methods = ExplainRequest.FromString(request).methods
+    def answer(self, call: Call, host: Any) -> Reply:
+        """Explain once the test has released the method; describe the model at once."""
+        explains = call.method is ServiceMethod.EXPLAIN
+        methods = ExplainRequest.FromString(call.request).methods if explains else ()
         if any(method.WhichOneof("method") == self._method for method in methods):
             self.reached.set()
             while not self.released.wait(0.01):
                 host.advance(0, 1)
             if self.failures:
                 raise self.failures.pop()
-        return self._runner.explain(request, blobs, host, reply_format)
-
-    def describe(self, request: bytes, blobs: Blobs, host: Any, reply_format: ReplyFormat) -> Reply:
-        """Describe the model, as the explainer asks for the names of its features."""
-        return self._runner.describe(request, blobs, host, reply_format)
+        return self._runner.answer(call, host)
 
 
 @pytest.fixture

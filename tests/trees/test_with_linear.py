@@ -18,8 +18,8 @@ from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.model_check import check_trees, refuse_missing
 from onnxplain_server.trees.reading.ensemble import read_ensemble
-from onnxplain_server.trees.reading.linear.with_trees import EnsembleWithLinear
 from onnxplain_server.trees.reading.refusal import Refusal
+from onnxplain_server.trees.reading.sums.with_trees import EnsembleWithLinear
 from onnxplain_server.trees.with_linear import ExactWithLinear
 
 ML = "ai.onnx.ml"

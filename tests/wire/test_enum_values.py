@@ -10,9 +10,11 @@ import pytest
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.json_format import ParseDict
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
+from onnxplain_server.adapters.programs.warm_up import NullHost, models, requests
 from onnxplain_server.adapters.runner.in_process import InProcess
-from onnxplain_server.adapters.workers.sandbox.warm_up import NullHost, models, requests
 from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 METHODS: Any = MethodOptions.DESCRIPTOR.oneofs_by_name["method"].fields
 
@@ -77,7 +79,9 @@ def test_each_value_is_refused_or_has_an_answer_of_its_own(
         asked = {method: {**more, **options}}
         request.methods.append(ParseDict(asked, MethodOptions()))
         with suppress(ExplainError):  # refused in words
-            content = runner.explain(request.SerializeToString(), {}, NullHost()).content
+            content = runner.answer(
+                Call(ServiceMethod.EXPLAIN, request.SerializeToString()), NullHost()
+            ).content
             (explanation,) = ExplainResponse.FromString(content).explanations
             result = getattr(explanation, method).SerializeToString(deterministic=True)
             other = answers.setdefault(result, name)

@@ -26,7 +26,7 @@ from onnxplain_server.wire.protobuf_split import (
     response_event,
     split,
 )
-from onnxplain_server.wire.requests import field_scan
+from onnxplain_server.wire.scanning import field_scan
 
 MODELS = st.one_of(
     st.none(), st.builds(Model, content=st.binary(max_size=300)), st.builds(Model, id=st.text())

@@ -18,8 +18,9 @@ from onnxplain.v1.explanation_service_pb2 import (
 )
 from onnxplain.v1.interactions_pb2 import InteractionsResult, InteractionStatistic
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.wire import canonical, json_shape, rest_table
+from onnxplain_server.wire import canonical, rest_table
 from onnxplain_server.wire.rest_request import File, from_files, from_json
+from onnxplain_server.wire.scanning import json_shape
 
 FORMS = ("dataframe_split", "dataframe_records", "instances", "inputs")
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=5)

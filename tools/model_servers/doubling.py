@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from onnxplain.remote_models import RemoteProtocol
 from onnxplain.v1.model_pb2 import RemoteInput, RemoteModel
+from onnxplain_server.core.counts.remote_counts import NO_USE, RemoteUse
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blob
-from onnxplain_server.core.remote.counts import NO_USE, RemoteUse
 
 from tools.stores.faulty_server import Request, Response, of_bytes
 

@@ -40,7 +40,7 @@ import importlib.util, sys
 from onnxplain_server.trees.kernels import compiled_module
 features = frozenset(sys.argv[1:]) or compiled_module.processor_features()
 compiled_module.processor_features = lambda: features
-from onnxplain_server.adapters.workers.sandbox.preload import load
+from onnxplain_server.adapters.programs.preload import load
 from onnxplain_server.trees.kernels.compile import KERNELS
 load()
 print(compiled_module.compiled_module().__name__, len(KERNELS), importlib.util.find_spec("numba"))

@@ -28,9 +28,8 @@ from onnxplain.v1.plan_pb2 import ExplanationPlan
 from onnxplain_server.cli.connection import Connection
 from onnxplain_server.cli.failure import CommandError
 from onnxplain_server.cli.parts import ServiceParts
-from onnxplain_server.core.interfaces import NO_BLOBS, Blobs, Runner
+from onnxplain_server.core.interfaces import Call, Runner
 from onnxplain_server.core.request import (
-    Reply,
     ReplyFormat,
     RequestFile,
     RequestParts,
@@ -44,8 +43,8 @@ from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles, model_columns
 from onnxplain_server.transport.uploads import name_inline
 from onnxplain_server.transport.written_results import WrittenResults
+from onnxplain_server.wire.request_messages import FileRequest
 from onnxplain_server.wire.requests.message_split import has_large_model, split_message
-from onnxplain_server.wire.requests.request_messages import FileRequest
 
 if TYPE_CHECKING:
     from onnxplain_server.adapters.runner.on_workers.worker_calls import PredictionWorkers
@@ -133,16 +132,12 @@ class LocalBackend:
         """Compute an explanation."""
         with _rare_collection(), _interruptible(self._seconds) as control:
             runner = self._parts.runner(self._workers)
-            fetching = self._call(control)
-            message, blobs = self._fetched(request, ServiceMethod.EXPLAIN, runner, fetching)
+            fetching = self._host(control)
+            asked = self._fetched(request, ServiceMethod.EXPLAIN, runner, fetching)
             results = WrittenResults(self._parts.sources() if request.result_uri else NO_SOURCES)
-            follower = results.followed(Follower(on_progress or ignore), message, control)
-            call = self._call(control, follower)
-            if self._large_table:
-                reply = runner.explain_large(message, blobs, self._large_table, call)
-            else:
-                reply = runner.explain(message, blobs, call)
-            results.write(message, reply, ReplyFormat.PROTOBUF, control)
+            follower = results.followed(Follower(on_progress or ignore), asked.request, control)
+            reply = runner.answer(asked, self._host(control, follower), self._large_table)
+            results.write(asked.request, reply, ReplyFormat.PROTOBUF, control)
         return ExplainResponse.FromString(reply.content)
 
     def plan(self, request: ExplainRequest) -> ExplanationPlan:
@@ -159,12 +154,7 @@ class LocalBackend:
                 "a table that is read in blocks, as too large for --memory-bytes or for a cluster, "
                 "has no plan; raise --memory-bytes, or leave --dask-scheduler out",
             )
-        with _rare_collection(), _interruptible(self._seconds) as control:
-            call = self._call(control)
-            runner = self._parts.runner(self._workers)
-            message, blobs = self._fetched(request, ServiceMethod.EXPLAIN, runner, call)
-            reply = runner.plan(message, blobs, call)
-        return ExplanationPlan.FromString(reply.content)
+        return ExplanationPlan.FromString(self._answer(request, ServiceMethod.PLAN))
 
     def describe(self, request: DescribeModelRequest) -> DescribeModelResponse:
         """Describe the inputs and outputs of a model."""
@@ -186,9 +176,8 @@ class LocalBackend:
     def _answer(self, request: FileRequest, method: ServiceMethod) -> bytes:
         with _rare_collection(), _interruptible(self._seconds) as control:
             runner = self._parts.runner(self._workers)
-            call = self._call(control)
-            message, blobs = self._fetched(request, method, runner, call)
-            reply: Reply = getattr(runner, method.value)(message, blobs, call)
+            host = self._host(control)
+            reply = runner.answer(self._fetched(request, method, runner, host), host)
         return reply.content
 
     def _fetched(
@@ -196,8 +185,8 @@ class LocalBackend:
         request: FileRequest,
         method: ServiceMethod,
         runner: Runner,
-        call: RequestContext,
-    ) -> tuple[bytes, Blobs]:
+        host: RequestContext,
+    ) -> Call:
         """Serialise a request; fetch what it names by URI."""
         if request.model.uri or (
             not isinstance(request, DescribeModelRequest) and request.table.HasField("uris")
@@ -206,17 +195,16 @@ class LocalBackend:
             fetched = FetchedFiles(self._parts.sources(), NO_LIMITS, NoModelCache())
 
             def columns(model: RequestFile) -> ModelColumns:
-                named = name_inline(ServiceMethod.DESCRIBE, RequestParts(b"", model))
-                return model_columns(runner.describe(named.message, named.blobs, call))
+                described = name_inline(ServiceMethod.DESCRIBE, RequestParts(b"", model))
+                return model_columns(runner.answer(described.call(ServiceMethod.DESCRIBE), host))
 
-            named = name_inline(method, fetched.resolve(method, parts, call.control, columns))
-            return named.message, named.blobs
+            resolved = fetched.resolve(method, parts, host.control, columns)
+            return name_inline(method, resolved).call(method)
         if has_large_model(request):
-            named = name_inline(method, split_message(request, method))
-            return named.message, named.blobs
-        return request.SerializeToString(), NO_BLOBS
+            return name_inline(method, split_message(request, method)).call(method)
+        return Call(method, request.SerializeToString())
 
-    def _call(self, control: RequestControl, follower: Follower = NOBODY) -> RequestContext:
+    def _host(self, control: RequestControl, follower: Follower = NOBODY) -> RequestContext:
         # No prefix: the cache is not shared with other callers.
         return RequestContext(control, self._parts.cache(), "", follower)
 

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from onnxplain_server.cli.output.verbosity import verbose_flag
+from onnxplain_server.cli.terminal.verbosity import verbose_flag
 
 SUMMARIES: Mapping[str, str] = MappingProxyType(
     {

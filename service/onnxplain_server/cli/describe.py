@@ -21,13 +21,13 @@ from onnxplain_server.cli.connection import (
     TokenFile,
 )
 from onnxplain_server.cli.failure import UsageFault, in_short
-from onnxplain_server.cli.output.error_lines import Names
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, DescriptionOutput, is_for_terminal
 from onnxplain_server.cli.output.formatting import formatted_description, formatted_table
 from onnxplain_server.cli.requests import remote_model, request
 from onnxplain_server.cli.requests.flag_names import flags_by_field
 from onnxplain_server.cli.requests.prediction_flags import MODEL_FILE
 from onnxplain_server.cli.rows import described_rows
+from onnxplain_server.cli.terminal.error_lines import Names
 
 
 # Long: every flag is a parameter.

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import typer
 from onnxplain.errors import ExplainError as ClientError
 
-from onnxplain_server.cli.output.error_lines import Names, error_line, printed
-from onnxplain_server.cli.output.verbosity import is_verbose
+from onnxplain_server.cli.terminal.error_lines import Names, error_line, printed
+from onnxplain_server.cli.terminal.verbosity import is_verbose
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.report.renderer import RendererMissingError
 

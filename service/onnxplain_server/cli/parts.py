@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from onnxplain_server.core.interfaces import AnswerHost, Began, Blobs, Cache, Runner
+from onnxplain_server.core.interfaces import Began, Cache, Call, Runner, RunnerHost
 from onnxplain_server.core.request import Reply
 from onnxplain_server.core.sources import Sources
 
@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 class LocalRunner(Runner, Protocol):
     """Runner in the process of a command, which reads files itself."""
 
-    def explain_large(
-        self, request: bytes, blobs: Blobs, table: LargeTable, host: AnswerHost
-    ) -> Reply:
-        """Answer a serialised ExplainRequest without table on the rows of a table in blocks."""
+    def answer(self, call: Call, host: RunnerHost, table: LargeTable | None = None) -> Reply:
+        """As `Runner.answer`; explain the rows of a table in blocks in place of the request's."""
 
 
 def _no_sources() -> Sources:

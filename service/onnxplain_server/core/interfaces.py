@@ -8,11 +8,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
 
-from onnxplain_server.core.remote.counts import RemoteUse
+from onnxplain_server.core.counts.remote_counts import RemoteUse
 from onnxplain_server.core.request import (
     BLOCKS_FORM,
     CLUSTER_FORM,
@@ -21,6 +21,7 @@ from onnxplain_server.core.request import (
     Reply,
     ReplyFormat,
     RequestParts,
+    ServiceMethod,
 )
 from onnxplain_server.core.sources import FetchControl, TableHost
 
@@ -59,7 +60,7 @@ class ComputationHost(Protocol):
         """
 
     def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """Return cached numbers in one round trip; None for each miss."""
+        """Return cached numbers, in as few round trips as the cache takes; None for each miss."""
 
     def cache_put(self, entries: Mapping[str, bytes]) -> None:
         """Offer numbers to the cache, which may drop them."""
@@ -132,6 +133,11 @@ class CacheCounts:
     coalesced_count: int = 0
 
 
+GoOn: TypeAlias = Callable[[int], bool]
+"""Tells by the bytes that were read whether a cache reads further names; see `Cache.get_many`."""
+Values: TypeAlias = Sequence[bytes | None]
+
+
 class Cache(Protocol):
     """Cache of numbers by name, shared by requests. A failing cache costs time, never an answer."""
 
@@ -148,8 +154,16 @@ class Cache(Protocol):
             that it raises ends the waiting.
         """
 
-    def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """Return values in one round trip; None for each that is missing or damaged."""
+    def get_many(self, names: Sequence[str], go_on: GoOn = lambda _bytes: True) -> Values:
+        """Return values, in batches that the cache bounds; None for each missing or damaged one.
+
+        Parameters
+        ----------
+        names : sequence of str
+        go_on : callable (bytes so far) -> bool
+            Called before each batch but the first. False ends: only values of the first names are
+            returned then. An error that it raises is passed on.
+        """
 
     def put_many(self, entries: Mapping[str, bytes]) -> None:
         """Store the values, or drop them."""
@@ -229,69 +243,35 @@ class Decoder(Protocol):
         """Decode a body and split it into envelope, model and table; ExplainError if it fails."""
 
 
-class Runner(Protocol):
-    """Runner of computations, as transports see it: serialised requests in, encoded replies out.
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """Call of a runner.
 
-    Files are passed beside the request: the runner needs no access to the store,
-    and the files are not copied.
+    Attributes
+    ----------
+    method : ServiceMethod
+    request : bytes
+        Serialised request of the method; see `wire.request_messages.REQUESTS`.
+    blobs : Blobs
+        Files that it names: beside it, so that the runner needs no access to a store, and no
+        file is copied.
+    reply_format : ReplyFormat
     """
 
-    def explain(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised ExplainRequest by an encoded ExplainResponse.
+    method: ServiceMethod
+    request: bytes
+    blobs: Blobs = field(default_factory=lambda: NO_BLOBS)
+    reply_format: ReplyFormat = ReplyFormat.PROTOBUF
+
+
+class Runner(Protocol):
+    """Runner of computations, as transports see it: serialised requests in, encoded replies out."""
+
+    def answer(self, call: Call, host: RunnerHost) -> Reply:
+        """Answer a request by the encoded response of its method.
 
         Raises
         ------
         ExplainError
             For every failure: a runner raises nothing else.
         """
-
-    def plan(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised ExplainRequest by an encoded ExplanationPlan, uncomputed."""
-
-    def describe(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised DescribeModelRequest by an encoded DescribeModelResponse."""
-
-    def describe_table(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised DescribeTableRequest by an encoded DescribeTableResponse."""
-
-    def predict(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised PredictRequest by an encoded PredictResponse."""
-
-    def check(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised CheckModelRequest by an encoded CheckModelResponse."""

@@ -9,13 +9,14 @@ from typing import TypeAlias
 
 
 class ServiceMethod(Enum):
-    """Method of the service that computes, by the name of the runner's method.
+    """Method of the service that computes, by its name in logs and metrics.
 
-    ANSWER and PARTS decode answers that are kept; ROWS decodes rows that an explainer explains;
-    MODEL puts a model in several files together.
+    A runner answers the first six. ANSWER and PARTS decode answers that are kept; ROWS decodes
+    rows that an explainer explains; MODEL puts a model in several files together.
     """
 
     EXPLAIN = "explain"
+    PLAN = "plan"
     DESCRIBE = "describe"
     DESCRIBE_TABLE = "describe_table"
     PREDICT = "predict"

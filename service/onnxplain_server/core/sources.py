@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from onnxplain_server.core.cluster.counts import ClusterState
+from onnxplain_server.core.counts.cluster_counts import ClusterState
 
 
 class FetchControl(Protocol):

@@ -21,11 +21,11 @@ from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
 from onnxplain_server.effects.engine import Group, Joint, Single, pure_effect, usual_pairs
 from onnxplain_server.effects.hybrid_rows import HybridRows
 from onnxplain_server.effects.predictor import Predictor
-from onnxplain_server.effects.recording.averages_cache import AveragesCache
 from onnxplain_server.effects.recording.journal import Journal
 from onnxplain_server.effects.rounding import prediction_rounding
 from onnxplain_server.effects.row_predictions import RowPredictions
-from onnxplain_server.effects.sweep import Averages
+from onnxplain_server.effects.sweeping.averages_cache import AveragesCache
+from onnxplain_server.effects.sweeping.sweep import Averages
 from onnxplain_server.effects.weighted_mean import mean
 
 

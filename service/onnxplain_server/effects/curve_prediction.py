@@ -17,10 +17,10 @@ from onnxplain_server.effects.background import (
     sum_by_code,
 )
 from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
-from onnxplain_server.effects.layers.moved_rows import MovedRows
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.effects.row_predictions import check_finite, not_finite, not_finite_at
-from onnxplain_server.effects.sweep import Averages, Shares, Sweep, Sweeper, run_sweeps
+from onnxplain_server.effects.sweeping.moved_rows import MovedRows
+from onnxplain_server.effects.sweeping.sweep import Averages, Shares, Sweep, Sweeper, run_sweeps
 
 _BLOCK_ROWS = 16_384
 """Hybrid rows per block, which bounds memory."""

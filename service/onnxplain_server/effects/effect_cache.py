@@ -53,7 +53,7 @@ class EffectCache:
         self._outputs = outputs
 
     def get(self, keys: Sequence[CacheKey]) -> list[Matrix | None]:
-        """Look effects up in one round trip: (length, n_outputs) each, None for a miss."""
+        """Look effects up at once: (length, n_outputs) each, None for a miss."""
         names = [[self._name(key, output) for output in self._outputs] for key in keys]
         entries = self._ledger.cache_get(names, [(key.length,) for key in keys])
         return [None if arrays is None else np.stack(arrays, axis=1) for arrays in entries]

@@ -11,9 +11,9 @@ from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix
 from onnxplain_server.effects.background import Background, combine
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.effect_cache import CacheKey, EffectCache
-from onnxplain_server.effects.layers.moved_rows import MovedRows
 from onnxplain_server.effects.predictor import Predictor
-from onnxplain_server.effects.sweep import ANY_NUMBERS, Averages, Shares
+from onnxplain_server.effects.sweeping.moved_rows import MovedRows
+from onnxplain_server.effects.sweeping.sweep import ANY_NUMBERS, Averages, Shares
 from onnxplain_server.effects.weighted_mean import over_points, over_rows
 
 _FEW_LEVELS = 20

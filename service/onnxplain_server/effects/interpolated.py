@@ -25,7 +25,7 @@ from onnxplain_server.effects.black_box import BlackBox
 from onnxplain_server.effects.curve_prediction import row_shares_only
 from onnxplain_server.effects.engine import Joint, Single, pure_effect, usual_pairs
 from onnxplain_server.effects.knots import Knots, choose_knots, corners
-from onnxplain_server.effects.sweep import Shares
+from onnxplain_server.effects.sweeping.sweep import Shares
 from onnxplain_server.effects.weighted_mean import mean_square
 
 Group = tuple[int, ...]

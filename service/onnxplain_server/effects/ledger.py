@@ -72,7 +72,7 @@ class Ledger:
     def cache_get(
         self, names: Sequence[Sequence[str]], shapes: Sequence[tuple[int, ...]]
     ) -> list[list[Matrix] | None]:
-        """Look effects up in the cache, each of several arrays, in one round trip.
+        """Look effects up in the cache, each of several arrays, all at once.
 
         Parameters
         ----------

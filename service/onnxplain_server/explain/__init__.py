@@ -1,7 +1,7 @@
 """The use case: a model, a table and a question in; results with plots and a receipt out.
 
-Read `use_case`, then `bound_request`, `engine_choice`, `sample`, and `methods/` with one file per
-method. It neither reads or writes messages nor knows of transport, processes or files.
+Read `use_case`, then `bound_request`, `engines/engine_choice`, `sample`, and `methods/` with
+one file per method. It neither reads or writes messages nor knows of transport, processes or files.
 """
 
 from onnxplain_server.explain.explanation import Explanation, PartialExplanation

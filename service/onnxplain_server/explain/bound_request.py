@@ -24,7 +24,8 @@ from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.explain.class_labels import check_labels
-from onnxplain_server.explain.engine_choice import EngineChoice, choose_engine
+from onnxplain_server.explain.engines.engine_choice import EngineChoice, choose_engine
+from onnxplain_server.explain.engines.streaming_choice import stream
 from onnxplain_server.explain.engines.unused import unused_told
 from onnxplain_server.explain.output_choice import explained_outputs
 from onnxplain_server.explain.prediction.expressions import read_predictions
@@ -33,7 +34,6 @@ from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.resources import ClassMargin, Resources
 from onnxplain_server.explain.sample import BoundTable, Sample, take_sample
 from onnxplain_server.explain.single_flight_host import SingleFlightHost
-from onnxplain_server.explain.streaming.streaming_choice import stream
 from onnxplain_server.explain.without_model import check_without_model
 from onnxplain_server.methods.classes import Outputs
 from onnxplain_server.telemetry.spans import span

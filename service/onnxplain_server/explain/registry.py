@@ -11,11 +11,13 @@ from enum import Enum
 from typing import Any, NamedTuple, cast
 
 from onnxplain_server.core.model import Scale
-from onnxplain_server.explain import methods as room
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods.registry import Method, Options, method_of
+
+_ROOM = f"{__package__}.methods"
+"""Package with a module for each method, imported by name: they import this module."""
 
 
 class Rehearsing(Enum):
@@ -183,7 +185,7 @@ def halvings(count: int, least: int) -> Iterator[int]:
 
 def preparation(method: Method) -> Preparation:
     """Return the preparation of a method."""
-    return cast("Preparation", method.module_in(room.__name__).PREPARATION)
+    return cast("Preparation", method.module_in(_ROOM).PREPARATION)
 
 
 def preparation_of(options: Options) -> Preparation:

@@ -20,10 +20,10 @@ from onnxplain_server.core.rows import Features, bind, bind_without_model
 from onnxplain_server.core.table import Table, listed
 from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.effects.background import Background, merge, unmerged
+from onnxplain_server.explain.binding.model_names import model_names
+from onnxplain_server.explain.binding.position_notes import position_notes
+from onnxplain_server.explain.binding.weighted_table import WeightedTable, apply_weights
 from onnxplain_server.explain.question import Question
-from onnxplain_server.explain.rows.model_names import model_names
-from onnxplain_server.explain.rows.position_notes import position_notes
-from onnxplain_server.explain.rows.weighted_table import WeightedTable, apply_weights
 from onnxplain_server.methods.groups import Group, split
 from onnxplain_server.methods.resampling import Clusters, RowUnits, read_clusters
 

@@ -48,4 +48,6 @@ class SingleFlightHost:
                 return cached
             enter, self._enter = self._enter, None
             enter()
-        return self._host.cache_get(names)
+        missing = [name for name, value in zip(names, cached, strict=True) if value is None]
+        values = iter(self._host.cache_get(missing))
+        return [next(values) if value is None else value for value in cached]

@@ -24,11 +24,11 @@ from onnxplain_server.explain.expected_predictions.compare import (
 from onnxplain_server.explain.expected_predictions.comparison import PredictionComparison
 from onnxplain_server.explain.explanation import Explanation
 from onnxplain_server.explain.methods.compared_outputs import unclear_target
-from onnxplain_server.explain.prediction.checks import check_prediction
 from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_method
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.resources import Resources
+from onnxplain_server.explain.rows.prediction_checks import check_prediction
 from onnxplain_server.explain.rows.rows_drawn import rows_drawn, rows_not_clustered
 from onnxplain_server.explain.sample import BoundTable
 from onnxplain_server.explain.task import Job

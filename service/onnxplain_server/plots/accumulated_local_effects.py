@@ -16,14 +16,14 @@ from onnxplain_server.plots.axes.view_axes import span
 from onnxplain_server.plots.claims.directions import ends_of_trend
 from onnxplain_server.plots.claims.support import extremes
 from onnxplain_server.plots.drawing import Drawing
-from onnxplain_server.plots.elements import curves, surfaces
 from onnxplain_server.plots.elements.chart import Plot, finish
-from onnxplain_server.plots.elements.curve_marks import NO_MARKS
 from onnxplain_server.plots.elements.labels import identifiers, shorten
-from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import is_flat, spell_on_scale, spell_whole
 from onnxplain_server.plots.elements.selection import Piece, View, views
-from onnxplain_server.plots.elements.under_curves import band_remarks
+from onnxplain_server.plots.marks import curves, surfaces
+from onnxplain_server.plots.marks.curve_marks import NO_MARKS
+from onnxplain_server.plots.marks.under_curves import band_remarks
+from onnxplain_server.plots.units.naming import spoken
 
 _MAX_POINTS, _MAX_CATEGORIES, _MAX_CELLS = 400, 40, 50
 _MAX_PANELS = 12

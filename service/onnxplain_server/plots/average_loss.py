@@ -12,7 +12,6 @@ from onnxplain_server.methods.average_loss import AverageLoss, Result
 from onnxplain_server.methods.losses import is_score
 from onnxplain_server.plots.drawing import Drawing
 from onnxplain_server.plots.elements import loss_names
-from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import (
     clean,
@@ -21,14 +20,15 @@ from onnxplain_server.plots.elements.labels import (
     shorten_apart,
     spell_interval,
 )
-from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import (
     NOT_SHOWN,
     drawable,
     spell_beside,
 )
-from onnxplain_server.plots.elements.ranking import MOST_BARS, each
 from onnxplain_server.plots.elements.style import MOST_SERIES
+from onnxplain_server.plots.marks.bars import Bars, BarTitles, ErrorBars, draw
+from onnxplain_server.plots.marks.ranking import MOST_BARS, each
+from onnxplain_server.plots.units.naming import spoken
 from onnxplain_server.plots.units.prediction_units import units_of
 from onnxplain_server.plots.units.shown_losses import ShownLoss
 

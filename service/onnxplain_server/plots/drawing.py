@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from onnxplain_server.plots.elements.chart import Plot
-from onnxplain_server.plots.elements.naming import Naming
+from onnxplain_server.plots.units.naming import Naming
 
 
 def with_output_names(result: Any, naming: Naming) -> Any:

@@ -12,7 +12,6 @@ from onnxplain_server.methods.feature_vectors import PathSource, Result
 from onnxplain_server.plots import feature_vector_similarity as similarity
 from onnxplain_server.plots import knockoffs
 from onnxplain_server.plots.drawing import Drawing
-from onnxplain_server.plots.elements.bars import BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import (
     distinguish,
@@ -29,13 +28,14 @@ from onnxplain_server.plots.elements.plane import (
     outline,
     spokes,
 )
-from onnxplain_server.plots.elements.ranking import counts, strongest
 from onnxplain_server.plots.elements.style import (
     MISSING_COLOUR,
     MOST_SERIES,
     SERIES_COLOURS,
     Spec,
 )
+from onnxplain_server.plots.marks.bars import BarTitles, ErrorBars, draw
+from onnxplain_server.plots.marks.ranking import counts, strongest
 
 _ZOOM: Spec = {"select": "interval", "bind": "scales"}
 _MAX_DOTS = 300

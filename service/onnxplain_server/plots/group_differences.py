@@ -11,13 +11,13 @@ from onnxplain_server.core.arrays import Array
 from onnxplain_server.methods.partial_dependence import Result
 from onnxplain_server.plots.axes.layout import Axis
 from onnxplain_server.plots.axes.view_axes import axis_of
-from onnxplain_server.plots.elements import curves
 from onnxplain_server.plots.elements.chart import Plot, finish
-from onnxplain_server.plots.elements.curve_marks import NO_MARKS, Marks
 from onnxplain_server.plots.elements.labels import enumerate_words, shorten, spell_interval
-from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.selection import Piece, View, views
-from onnxplain_server.plots.elements.under_curves import band_remarks
+from onnxplain_server.plots.marks import curves
+from onnxplain_server.plots.marks.curve_marks import NO_MARKS, Marks
+from onnxplain_server.plots.marks.under_curves import band_remarks
+from onnxplain_server.plots.units.naming import spoken
 
 _MAX_POINTS, _MAX_CATEGORIES = 400, 40
 _MOST_NAMED = 4

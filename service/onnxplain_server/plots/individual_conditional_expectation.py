@@ -13,10 +13,7 @@ from onnxplain_server.plots.axes.layout import Axis, lay_axis
 from onnxplain_server.plots.axes.number_line import NumberLine
 from onnxplain_server.plots.claims.directions import ends_of_trend
 from onnxplain_server.plots.drawing import Drawing
-from onnxplain_server.plots.elements import bundles
-from onnxplain_server.plots.elements.bundles import Bundle
 from onnxplain_server.plots.elements.chart import Plot, finish
-from onnxplain_server.plots.elements.curves import Legend
 from onnxplain_server.plots.elements.labels import (
     distinguish,
     enumerate_words,
@@ -24,7 +21,6 @@ from onnxplain_server.plots.elements.labels import (
     shorten,
     with_value,
 )
-from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import (
     NOT_SHOWN,
     drawable,
@@ -34,6 +30,10 @@ from onnxplain_server.plots.elements.number_formats import (
 from onnxplain_server.plots.elements.selection import comparable, most_moved
 from onnxplain_server.plots.elements.splits import Split, no_split, split
 from onnxplain_server.plots.elements.style import MOST_SERIES
+from onnxplain_server.plots.marks import bundles
+from onnxplain_server.plots.marks.bundles import Bundle
+from onnxplain_server.plots.marks.curves import Legend
+from onnxplain_server.plots.units.naming import spoken
 
 _MAX_CURVES = 100  # of one output
 _MAX_POINTS, _MAX_CATEGORIES = 100, 40  # along the feature

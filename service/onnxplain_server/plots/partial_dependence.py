@@ -22,15 +22,15 @@ from onnxplain_server.plots.axes.view_axes import axis_of, span
 from onnxplain_server.plots.claims.directions import ends_of_trend
 from onnxplain_server.plots.claims.support import MOST_OUTSIDE, extremes, support_note
 from onnxplain_server.plots.drawing import Drawing
-from onnxplain_server.plots.elements import curves, surfaces
 from onnxplain_server.plots.elements.chart import Plot, finish
-from onnxplain_server.plots.elements.curve_marks import NO_MARKS, CommonScale
 from onnxplain_server.plots.elements.labels import distinguish, identifiers, shorten, with_value
-from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import is_flat, spell_on_scale
 from onnxplain_server.plots.elements.selection import Piece, View, views
 from onnxplain_server.plots.elements.style import Spec
-from onnxplain_server.plots.elements.under_curves import band_remarks
+from onnxplain_server.plots.marks import curves, surfaces
+from onnxplain_server.plots.marks.curve_marks import NO_MARKS, CommonScale
+from onnxplain_server.plots.marks.under_curves import band_remarks
+from onnxplain_server.plots.units.naming import spoken
 
 _MAX_PANELS = 12
 _MAX_POINTS, _MAX_CATEGORIES, _MAX_CELLS = 400, 40, 50  # along one axis

@@ -9,12 +9,12 @@ from onnxplain_server.methods.losses import is_score
 from onnxplain_server.methods.permutation_importance import Result
 from onnxplain_server.plots.claims.directions import of_outputs
 from onnxplain_server.plots.drawing import Drawing
-from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, enumerate_words, shorten
-from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import drawable
-from onnxplain_server.plots.elements.ranking import by_sum, counts, each, finding, strongest
+from onnxplain_server.plots.marks.bars import Bars, BarTitles, ErrorBars, draw
+from onnxplain_server.plots.marks.ranking import by_sum, counts, each, finding, strongest
+from onnxplain_server.plots.units.naming import spoken
 from onnxplain_server.plots.units.prediction_units import TOTAL, units_of
 from onnxplain_server.plots.units.shown_losses import ShownLoss
 

@@ -9,7 +9,7 @@ from onnxplain_server import plots as room
 from onnxplain_server.methods.registry import Method, Result, method_of
 from onnxplain_server.plots.drawing import Drawing
 from onnxplain_server.plots.elements.chart import Plot
-from onnxplain_server.plots.elements.naming import Naming, with_model
+from onnxplain_server.plots.units.naming import Naming, with_model
 
 
 def draw_all(

@@ -13,10 +13,10 @@ from onnxplain_server.methods.sequences.result import Kmers, MismatchClass, Moti
 from onnxplain_server.plots.drawing import Drawing
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
-from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import data_number, share_format
 from onnxplain_server.plots.elements.style import PLOT_WIDTH, SERIES_COLOURS, Spec
 from onnxplain_server.plots.firm.squares import DIVERGING
+from onnxplain_server.plots.units.naming import spoken
 
 _MAX_STRINGS = 20
 _MAX_MISMATCHES = 2

@@ -13,12 +13,12 @@ from onnxplain_server.plots.axes.tiny_steps import without_tiny_steps
 from onnxplain_server.plots.axes.view_axes import axis_of, span
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
-from onnxplain_server.plots.elements.curves import Legend, colour_channel
 from onnxplain_server.plots.elements.labels import enumerate_words, short_names, shorten
 from onnxplain_server.plots.elements.number_formats import data_number, is_flat, scale_format
 from onnxplain_server.plots.elements.selection import View
 from onnxplain_server.plots.elements.style import NARROWEST_WIDTH, PLAIN_COLOUR, Spec
-from onnxplain_server.plots.elements.under_curves import joining
+from onnxplain_server.plots.marks.curves import Legend, colour_channel
+from onnxplain_server.plots.marks.under_curves import joining
 
 _MAX_PANELS = 9
 _MAX_POINTS, _MAX_CATEGORIES = 200, 12

@@ -13,7 +13,7 @@ from onnxplain.v1.permutation_importance_pb2 import PermutationImportanceOptions
 
 from onnxplain_server.methods.classes import ClassPairing
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.plots.elements.naming import Naming, output_labels
+from onnxplain_server.plots.units.naming import Naming, output_labels
 from onnxplain_server.plots.units.prediction_units import Units, are_probabilities
 
 

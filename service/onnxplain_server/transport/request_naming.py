@@ -88,4 +88,4 @@ class RequestNaming:
         parts = RequestParts(b"", model)
         named = self._uploads.name(ServiceMethod.DESCRIBE, parts, ticket.caller)
         host = self._context(named.ids, ticket)
-        return model_columns(self._runner.describe(named.message, named.blobs, host))
+        return model_columns(self._runner.answer(named.call(ServiceMethod.DESCRIBE), host))

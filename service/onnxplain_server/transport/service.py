@@ -32,12 +32,12 @@ from onnxplain_server.transport.admission.quotas import NO_QUOTAS, Quotas
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.ticket import Ticket
+from onnxplain_server.transport.attempt_plan import least_seconds, plan_ahead
 from onnxplain_server.transport.audit.ended_explanation import EndedExplanation
 from onnxplain_server.transport.events import Events
 from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles
 from onnxplain_server.transport.fetched_model_cache import FetchedModelCache
 from onnxplain_server.transport.metrics.request_metrics import Metrics
-from onnxplain_server.transport.operations.attempt_plan import least_seconds, plan_ahead
 from onnxplain_server.transport.request_log import OK
 from onnxplain_server.transport.request_naming import RequestNaming
 from onnxplain_server.transport.request_work import known_work
@@ -131,10 +131,10 @@ class Service:
 
     def plan(self, request: AnyRequest, ticket: Ticket, reply_format: ReplyFormat) -> Reply:
         """Plan an explanation without computing it."""
-        with self._slot(ticket, "plan", request):
-            named = self._naming.name(ServiceMethod.EXPLAIN, request, ticket)
+        with self._slot(ticket, ServiceMethod.PLAN.value, request):
+            named = self._naming.name(ServiceMethod.PLAN, request, ticket)
             host = self._context(named.ids, ticket)
-            reply = self._runner.plan(named.message, named.blobs, host, reply_format)
+            reply = self._runner.answer(named.call(ServiceMethod.PLAN, reply_format), host)
         # Behind the slot: what planning used is counted.
         remaining = self.quotas.remaining(ticket.caller).message()
         return reply if remaining is None else with_remaining_quota(reply, remaining, reply_format)
@@ -151,9 +151,8 @@ class Service:
         with self._slot(ticket, method.value, request):
             named = self._naming.name(method, request, ticket)
             host = self._context(named.ids, ticket, reserve_rows=ticket.reserve_rows)
-            answer = getattr(self._runner, method.value)
             try:
-                reply: Reply = answer(named.message, named.blobs, host, reply_format)
+                reply = self._runner.answer(named.call(method, reply_format), host)
                 ticket.caller.deliver(reply.byte_count, ticket.control.deadline)
             except ExplainError:
                 usage.fail(spans.finished())
@@ -241,7 +240,7 @@ class Service:
         follower = self._results.followed(follower, named.message, ticket.control)
         host = self._context(named.ids, ticket, follower, ticket.reserve_rows)
         try:
-            reply = self._runner.explain(named.message, named.blobs, host, reply_format)
+            reply = self._runner.answer(named.call(ServiceMethod.EXPLAIN, reply_format), host)
             ticket.caller.deliver(reply.byte_count, ticket.control.deadline)
         except ExplainError:
             usage.fail(spans.finished())
@@ -260,7 +259,7 @@ class Service:
     def _plan_kept(self, named: NamedRequest, ticket: Ticket, caller: Caller) -> Reply:
         """Plan an operation in the name of a caller, which counts it apart from the operation."""
         host = self._context(named.ids, ticket, caller=caller)
-        return self._runner.plan(named.message, named.blobs, host, ReplyFormat.KEPT)
+        return self._runner.answer(named.call(ServiceMethod.PLAN, ReplyFormat.KEPT), host)
 
     def _context(
         self,

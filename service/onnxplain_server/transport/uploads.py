@@ -16,11 +16,12 @@ from onnxplain.v1.model_pb2 import Model, ModelFile
 from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blob, Blobs, BlobStore
+from onnxplain_server.core.interfaces import Blob, Blobs, BlobStore, Call
 from onnxplain_server.core.request import (
     FILES_FORM,
     REMOTE_FORM,
     Body,
+    ReplyFormat,
     RequestFile,
     RequestParts,
     ServiceMethod,
@@ -30,8 +31,8 @@ from onnxplain_server.transport.admission.size_limits import SizeLimit
 from onnxplain_server.transport.audit.usage import Usage
 from onnxplain_server.wire.blobs import check_id, identify, not_found
 from onnxplain_server.wire.protobuf_split import method_names
+from onnxplain_server.wire.request_messages import REQUESTS
 from onnxplain_server.wire.requests.model_outline import check_outline
-from onnxplain_server.wire.requests.request_messages import REQUESTS
 
 _EMPTY = {"model": Reason.INVALID_MODEL, "table": Reason.INVALID_TABLE}
 _MODEL_FORM = "onnx"
@@ -63,6 +64,10 @@ class NamedRequest:
     message: bytes
     blobs: Blobs
     ids: RequestIds
+
+    def call(self, method: ServiceMethod, reply_format: ReplyFormat = ReplyFormat.PROTOBUF) -> Call:
+        """Return the call of a runner by this method."""
+        return Call(method, self.message, self.blobs, reply_format)
 
     def tell(self, usage: Usage) -> None:
         """Tell a usage what it names."""

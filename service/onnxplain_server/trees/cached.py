@@ -216,7 +216,7 @@ class CachedTrees:
         return CacheKey(first, rows), CacheKey(second, rows)
 
     def _lookup(self, keys: Sequence[tuple[CacheKey, ...]]) -> list[tuple[Matrix, Matrix] | None]:
-        """Look pairs of effects up in one round trip; None unless both are cached."""
+        """Look pairs of effects up at once; None unless both are cached."""
         entries = iter(self._cache.get([key for pair in keys for key in pair]))
         pairs = [(next(entries), next(entries)) for _ in keys]
         return [None if one is None or two is None else (one, two) for one, two in pairs]

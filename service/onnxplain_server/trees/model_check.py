@@ -27,9 +27,9 @@ from onnxplain_server.trees.reading.check import (
 )
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.linear.part import LinearPart
-from onnxplain_server.trees.reading.linear.with_trees import EnsembleWithLinear
 from onnxplain_server.trees.reading.links import LinkedEnsemble, LinkFunction, Trees
 from onnxplain_server.trees.reading.refusal import Refusal
+from onnxplain_server.trees.reading.sums.with_trees import EnsembleWithLinear
 
 _PROBABILITY_ROUNDING = 1e-5
 _EDGE_SHARE = 0.5

@@ -18,8 +18,8 @@ from google.protobuf import json_format
 from google.protobuf.message import Message
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.wire.json_shape import find_fault, with_enum_names
-from onnxplain_server.wire.requests.json_reader import ANY, JsonReader, MessageShape, Shape
+from onnxplain_server.wire.scanning.json_reader import ANY, JsonReader, MessageShape, Shape
+from onnxplain_server.wire.scanning.json_shape import find_fault, with_enum_names
 
 AnyMessage = TypeVar("AnyMessage", bound=Message)
 

@@ -21,7 +21,7 @@ from google.protobuf.message_factory import GetMessageClass
 
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.wire.requests.field_scan import LENGTH_DELIMITED, encode_varint
+from onnxplain_server.wire.scanning.field_scan import LENGTH_DELIMITED, encode_varint
 
 T = TypeVar("T")
 Values: TypeAlias = Mapping[str, Any]

@@ -29,7 +29,8 @@ from onnxplain_server.core.request import (
     RequestParts,
     ServiceMethod,
 )
-from onnxplain_server.wire.requests.field_scan import (
+from onnxplain_server.wire.request_messages import REQUESTS
+from onnxplain_server.wire.scanning.field_scan import (
     LENGTH_DELIMITED,
     MessageField,
     encode_varint,
@@ -37,7 +38,6 @@ from onnxplain_server.wire.requests.field_scan import (
     malformed,
     scan,
 )
-from onnxplain_server.wire.requests.request_messages import REQUESTS
 
 _SOURCES: dict[str, Any] = {"model": Model, "table": Table}
 _FORMS = {"content": "onnx"}

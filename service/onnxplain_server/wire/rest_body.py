@@ -32,8 +32,8 @@ from onnxplain_server.wire.explained import explained_rows
 from onnxplain_server.wire.kept_parts import separate_parts
 from onnxplain_server.wire.media_types import CHARSETS, FORM
 from onnxplain_server.wire.protobuf_split import files_beside, pin_without_uri
+from onnxplain_server.wire.request_messages import REQUESTS, FileRequest
 from onnxplain_server.wire.requests import model_files
-from onnxplain_server.wire.requests.request_messages import REQUESTS, FileRequest
 from onnxplain_server.wire.rest_request import File
 
 _PART_LIMIT = ModelLimits.files.max_items + 3

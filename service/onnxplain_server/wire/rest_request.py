@@ -17,8 +17,8 @@ from onnxplain_server.core.contract_limits import ExplainRequest as ExplainReque
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
 from onnxplain_server.wire.media_types import table_form
-from onnxplain_server.wire.requests.json_reader import MessageShape
 from onnxplain_server.wire.rest_table import FORMS, TABLE_SHAPES, read_table
+from onnxplain_server.wire.scanning.json_reader import MessageShape
 
 Rows = TypeVar("Rows", ExplainRequest, DescribeTableRequest, PredictRequest, CheckModelRequest)
 """Request with a table."""

@@ -21,8 +21,8 @@ from onnxplain.v1.table_pb2 import Column, Columns
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire.canonical import MAX_VALUE_COUNT
-from onnxplain_server.wire.json_shape import ITEM_LIMIT
-from onnxplain_server.wire.requests.json_reader import ANY, JsonReader, ObjectShape, Shape
+from onnxplain_server.wire.scanning.json_reader import ANY, JsonReader, ObjectShape, Shape
+from onnxplain_server.wire.scanning.json_shape import ITEM_LIMIT
 
 _LARGEST_EXACT = 2**53
 _SPLIT_MEMBERS = frozenset({"columns", "data", "index"})

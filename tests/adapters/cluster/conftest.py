@@ -21,9 +21,10 @@ import pytest
 from authority import Authority
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain.v1 import interactions_pb2
+from onnxplain_server.adapters.runner.blocks.table_blocks import large_table
 from onnxplain_server.adapters.runner.in_process import InProcess
-from onnxplain_server.adapters.runner.table_blocks import large_table
-from onnxplain_server.core.interfaces import NO_BLOBS
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.explain.streaming.streamed_rows import SAMPLED_ROWS
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
 
@@ -113,7 +114,9 @@ def explained(runner: InProcess) -> Callable[..., bytes]:
         request.methods.add().attributions.explained_row_count = 20
         large = large_table(path, MEMORY_BYTES, workers)
         assert large is not None
-        reply = runner.explain_large(request.SerializeToString(), NO_BLOBS, large, Host(during))
+        reply = runner.answer(
+            Call(ServiceMethod.EXPLAIN, request.SerializeToString()), Host(during), large
+        )
         answer = service_pb2.ExplainResponse.FromString(reply.content)
         for explanation in answer.explanations:
             assert SAMPLED_ROWS < explanation.rows.used_row_count < N  # some weights are 0
@@ -158,7 +161,9 @@ def predicted(neighbours: bytes) -> Callable[..., bytes]:
     def explain(workers: Any = None, during: Callable[[], None] = lambda: None) -> bytes:
         runner = InProcess(2, workers=workers)
         try:
-            reply = runner.explain(request.SerializeToString(), NO_BLOBS, Host(during))
+            reply = runner.answer(
+                Call(ServiceMethod.EXPLAIN, request.SerializeToString()), Host(during)
+            )
         finally:
             runner.close()
         answer = service_pb2.ExplainResponse.FromString(reply.content)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper
 from onnxplain_server.adapters.onnx import describe, load
+from onnxplain_server.adapters.onnx.analysis.outputs import read_parts
 from onnxplain_server.adapters.onnx.class_scores import has_class_scores
-from onnxplain_server.adapters.onnx.outputs import read_parts
 from onnxplain_server.adapters.onnx.read import read
 from onnxplain_server.core.model import Scale
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS

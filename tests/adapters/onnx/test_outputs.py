@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 from onnxplain_server.adapters.onnx import load
-from onnxplain_server.adapters.onnx.outputs import read_parts
+from onnxplain_server.adapters.onnx.analysis.outputs import read_parts
 from onnxplain_server.adapters.onnx.read import operators, read
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS

@@ -29,7 +29,9 @@ from onnxplain_server.adapters.runner.on_workers.prediction_task import (
     unpack_reply,
 )
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS
+from onnxplain_server.core.request import ServiceMethod
 
 EFFECTS = np.array([[1.0], [2.0], [4.0], [8.0], [16.0]], np.float32)
 ROWS = b"city,a\n100,0.5\n103,1.5\n104,-2\n101,0\n"
@@ -69,7 +71,7 @@ def runner() -> Iterator[InProcess]:
 
 def predict(runner: InProcess, make: Any, model: ModelProto, rows: bytes = ROWS) -> Any:
     asked = PredictRequest(model=Model(content=model.SerializeToString()), table=Table(csv=rows))
-    reply = runner.predict(asked.SerializeToString(), {}, make.host())
+    reply = runner.answer(Call(ServiceMethod.PREDICT, asked.SerializeToString()), make.host())
     return PredictResponse.FromString(reply.content)
 
 
@@ -98,7 +100,7 @@ def test_a_model_that_takes_no_made_up_rows_is_tried_on_the_table(
         methods=[MethodOptions(partial_dependence=PartialDependenceOptions())],
         plots=False,
     )
-    reply = runner.explain(asked.SerializeToString(), {}, make.host())
+    reply = runner.answer(Call(ServiceMethod.EXPLAIN, asked.SerializeToString()), make.host())
     answer: Any = ExplainResponse.FromString(reply.content)
     first = answer.explanations[0].partial_dependence.curves[0]
     assert first.values[0] == pytest.approx(1.0)  # a is 0 on average
@@ -109,7 +111,9 @@ def test_such_a_model_is_matched_with_a_table(make, build, runner: InProcess) ->
     content = embedding(build).SerializeToString()
     asked = DescribeTableRequest(model=Model(content=content), table=Table(csv=ROWS))
 
-    reply = runner.describe_table(asked.SerializeToString(), {}, make.host())
+    reply = runner.answer(
+        Call(ServiceMethod.DESCRIBE_TABLE, asked.SerializeToString()), make.host()
+    )
 
     matching = DescribeTableResponse.FromString(reply.content).table.matching
     assert list(matching.feature_columns) == ["city", "a"]

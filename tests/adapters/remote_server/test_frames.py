@@ -29,9 +29,9 @@ from onnxplain_server.adapters.remote_server.descriptions import (
     pack_description,
     unpack_description,
 )
+from onnxplain_server.core.counts.remote_counts import CallCounts
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Input
-from onnxplain_server.core.remote.counts import CallCounts
 from onnxplain_server.core.remote.models import UNTOLD, RemoteDescription
 from onnxplain_server.core.rows import INPUT_TYPES
 

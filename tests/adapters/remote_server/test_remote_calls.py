@@ -21,8 +21,8 @@ from onnxplain_server.adapters.remote_server import call_frames as frames
 from onnxplain_server.adapters.remote_server.columns import pack_feeds
 from onnxplain_server.adapters.remote_server.remote_calls import RemoteCalls
 from onnxplain_server.adapters.remote_server.socket_predictions import SocketPredictions
+from onnxplain_server.core.counts.remote_counts import CallCounts
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.remote.counts import CallCounts
 
 from tools.model_servers.doubling import LONG_SECONDS, Control, Host, Models, blobs, rows
 from tools.stores.faulty_server import serve

@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
-from onnxplain_server.adapters.runner import table_blocks
-from onnxplain_server.adapters.runner.table_blocks import FileBlocks
-from onnxplain_server.core.interfaces import NO_BLOBS
+from onnxplain_server.adapters.runner.blocks import table_blocks
+from onnxplain_server.adapters.runner.blocks.table_blocks import FileBlocks
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.explain.streaming import streamed_rows
 from onnxplain_server.trees.streaming import blocks, column_sums
 from onnxplain_server.trees.streaming.row_blocks import LargeTable
@@ -90,11 +91,11 @@ def answers(runner, request, table, folder, memory_bytes=1 << 30):
     path = folder / "rows.parquet"
     pq.write_table(pa.table(table), path)
     large = LargeTable(FileBlocks([path]), memory_bytes)
-    found = runner.explain_large(request.SerializeToString(), NO_BLOBS, large, Host())
+    found = runner.answer(Call(ServiceMethod.EXPLAIN, request.SerializeToString()), Host(), large)
     whole = service_pb2.ExplainRequest()
     whole.CopyFrom(request)
     whole.table.parquet = path.read_bytes()
-    expected = runner.explain(whole.SerializeToString(), NO_BLOBS, Host())
+    expected = runner.answer(Call(ServiceMethod.EXPLAIN, whole.SerializeToString()), Host())
     read = service_pb2.ExplainResponse.FromString
     return read(found.content), read(expected.content)
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from onnxplain_server.adapters.runner import csv_blocks
-from onnxplain_server.adapters.runner.csv_blocks import convert_csv
+from onnxplain_server.adapters.runner.blocks import csv_blocks
+from onnxplain_server.adapters.runner.blocks.csv_blocks import convert_csv
 from onnxplain_server.wire.csv_table import parse_csv
 
 VALUES = ["", "1", "0", "-7", "2.5", "1e3", "true", "false", "a", "é", "NA", "2020-01-01", "12:30",

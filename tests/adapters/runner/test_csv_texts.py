@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
-from onnxplain_server.adapters.runner.table_blocks import FileBlocks
-from onnxplain_server.core.interfaces import NO_BLOBS, Blob
+from onnxplain_server.adapters.runner.blocks.table_blocks import FileBlocks
+from onnxplain_server.core.interfaces import NO_BLOBS, Blob, Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.trees.streaming.row_blocks import LargeTable
 
 from tests.adapters.runner.streaming import Host
@@ -49,7 +50,11 @@ def curve(answer: bytes) -> tuple[list[str], list[float]]:
 def explained(runner, request, blobs=NO_BLOBS, large=None):
     request.methods.add().partial_dependence.features.add(names=["code"])
     host = Host()
-    return curve(runner.explain_large(request.SerializeToString(), blobs, large, host).content)
+    return curve(
+        runner.answer(
+            Call(ServiceMethod.EXPLAIN, request.SerializeToString(), blobs), host, large
+        ).content
+    )
 
 
 @pytest.mark.parametrize("mark", [",", ";"])
@@ -77,7 +82,9 @@ def test_an_uploaded_table_is_numbers_to_one_model_and_text_to_another(runner) -
         content[:] = bytes(len(content))
         described = service_pb2.DescribeTableRequest()
         described.table.id = "one"
-        answer = runner.describe_table(described.SerializeToString(), blobs, Host()).content
+        answer = runner.answer(
+            Call(ServiceMethod.DESCRIBE_TABLE, described.SerializeToString(), blobs), Host()
+        ).content
         columns = service_pb2.DescribeTableResponse.FromString(answer).table.columns
         assert columns[0].maximum == 1_000
 
@@ -102,7 +109,7 @@ def test_groups_by_a_column_of_text_are_its_texts(runner) -> None:
     options.features.add(names=["z"])
     options.group_column = "code"
 
-    answer = runner.explain(request.SerializeToString(), NO_BLOBS, Host()).content
+    answer = runner.answer(Call(ServiceMethod.EXPLAIN, request.SerializeToString()), Host()).content
 
     result = service_pb2.ExplainResponse.FromString(answer).explanations[0].partial_dependence
     first_values = {curve.group: curve.values[0] for curve in result.curves}

@@ -32,8 +32,9 @@ from onnxplain_server.adapters.runner import in_process, loaded_models
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core import rows as core_rows
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blob, Blobs
+from onnxplain_server.core.interfaces import Blob, Blobs, Call
 from onnxplain_server.core.model import Description, Scale
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.wire.blobs import identify
 
 
@@ -62,7 +63,9 @@ def explain(
     runner: InProcess, host, request: ExplainRequest, blobs: Blobs | None = None
 ) -> ExplainResponse:
     return ExplainResponse.FromString(
-        runner.explain(request.SerializeToString(), blobs or {}, host).content
+        runner.answer(
+            Call(ServiceMethod.EXPLAIN, request.SerializeToString(), blobs or {}), host
+        ).content
     )
 
 
@@ -159,7 +162,7 @@ def test_the_answer_and_the_description_are_of_the_same_model(make, runner: InPr
     serialised = DescribeModelRequest(model=Model(content=MODEL)).SerializeToString()
 
     described = DescribeModelResponse.FromString(
-        runner.describe(serialised, {}, make.host()).content
+        runner.answer(Call(ServiceMethod.DESCRIBE, serialised), make.host()).content
     )
 
     assert [i.name for i in described.model.inputs] == ["a", "b"]

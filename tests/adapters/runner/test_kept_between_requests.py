@@ -18,7 +18,8 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
-from onnxplain_server.core.interfaces import Blob
+from onnxplain_server.core.interfaces import Blob, Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.transport.admission.admission import (
     Caller,
     RequestIds,
@@ -135,7 +136,9 @@ class Answers:
             limits=LIMITS,
         )
         blobs = {ids.model: Blob("onnx", asked.content), ids.table: Blob("csv", asked.csv)}
-        return ExplainResponse.FromString(self._runner.explain(asked.message, blobs, host).content)
+        return ExplainResponse.FromString(
+            self._runner.answer(Call(ServiceMethod.EXPLAIN, asked.message, blobs), host).content
+        )
 
 
 def json_of(answer: ExplainResponse) -> Any:

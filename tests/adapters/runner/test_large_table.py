@@ -11,9 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 from onnxplain.v1 import attributions_pb2, interactions_pb2
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
-from onnxplain_server.adapters.runner.table_blocks import FileBlocks
+from onnxplain_server.adapters.runner.blocks.table_blocks import FileBlocks
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.core.interfaces import NO_BLOBS
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS, LargeTable
 
 from tests.adapters.runner.streaming import MODELS, Host
@@ -50,7 +51,7 @@ def request_of():
 
 def streamed(runner, request, paths):
     table = LargeTable(FileBlocks(paths), 1 << 30)
-    reply = runner.explain_large(request.SerializeToString(), NO_BLOBS, table, Host())
+    reply = runner.answer(Call(ServiceMethod.EXPLAIN, request.SerializeToString()), Host(), table)
     return service_pb2.ExplainResponse.FromString(reply.content)
 
 
@@ -58,7 +59,7 @@ def in_memory(runner, request, path):
     whole = service_pb2.ExplainRequest()
     whole.CopyFrom(request)
     whole.table.parquet = path.read_bytes()
-    reply = runner.explain(whole.SerializeToString(), NO_BLOBS, Host())
+    reply = runner.answer(Call(ServiceMethod.EXPLAIN, whole.SerializeToString()), Host())
     return service_pb2.ExplainResponse.FromString(reply.content)
 
 
@@ -196,4 +197,4 @@ def test_too_little_memory_is_refused_with_what_is_needed(
     table = LargeTable(FileBlocks(split(tmp_path, rows, [N], N)), 1_000)
 
     with pytest.raises(ExplainError, match="memory_bytes is 1,000; streaming"):
-        runner.explain_large(request.SerializeToString(), NO_BLOBS, table, Host())
+        runner.answer(Call(ServiceMethod.EXPLAIN, request.SerializeToString()), Host(), table)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from onnxplain_server.adapters.runner.shared_files import check, shared_file
+from onnxplain_server.adapters.runner.blocks.shared_files import check, shared_file
 from onnxplain_server.core.errors import ExplainError, Reason
 
 CONTENT = b"head " + bytes(1 << 16) + b" end"

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnxplain.v1 import average_loss_pb2, firm_pb2, interactions_pb2, partial_dependence_pb2
-from onnxplain_server.adapters.runner.table_blocks import FileBlocks
+from onnxplain_server.adapters.runner.blocks.table_blocks import FileBlocks
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.core.interfaces import NO_BLOBS
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.trees.streaming import column_sums, engine
 from onnxplain_server.trees.streaming.row_blocks import LargeTable
 
@@ -199,6 +200,6 @@ def test_no_more_rows_are_read_than_were_planned(
     pq.write_table(pa.table(table), path)
 
     large = LargeTable(FileBlocks([path]), 1 << 30)
-    runner.explain_large(request.SerializeToString(), NO_BLOBS, large, host)
+    runner.answer(Call(ServiceMethod.EXPLAIN, request.SerializeToString()), host, large)
 
     assert host.reserved >= host.done > 0

@@ -14,7 +14,7 @@ import pyarrow.csv
 import pyarrow.ipc
 import pyarrow.parquet as pq
 import pytest
-from onnxplain_server.adapters.runner.table_blocks import FileBlocks, large_table
+from onnxplain_server.adapters.runner.blocks.table_blocks import FileBlocks, large_table
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.trees.streaming.row_blocks import BLOCK_ROWS
 from onnxplain_server.wire.table import read_file

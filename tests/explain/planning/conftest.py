@@ -8,7 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from onnxplain_server.explain.planning import duration, pace, plan, rehearsal, time_trials
+from onnxplain_server.explain import plan
+from onnxplain_server.explain.planning import duration, pace, rehearsal, time_trials
 
 
 class PredictionClock:

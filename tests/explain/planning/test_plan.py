@@ -7,8 +7,8 @@ import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.explain import BoundTable, Engine, Question, Resources
+from onnxplain_server.explain.plan import plan_explanation
 from onnxplain_server.explain.planning import rehearsal
-from onnxplain_server.explain.planning.plan import plan_explanation
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.methods import (
     attributions,

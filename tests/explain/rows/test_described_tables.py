@@ -21,6 +21,8 @@ from onnxplain.v1.table_description_pb2 import ColumnDescription, FeatureMatchin
 from onnxplain.v1.table_pb2 import Column, Columns, Table
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 MODELS = Path(__file__).parents[2] / "models"
 FOREST = (MODELS / "sklearn_random_forest_3class.onnx").read_bytes()
@@ -44,7 +46,9 @@ def describe(make: Any, **asked: Any) -> DescribeTableResponse:
     request = DescribeTableRequest(**({"table": Table(csv=CSV)} | asked))
     runner = InProcess(1)
     try:
-        reply = runner.describe_table(request.SerializeToString(), {}, make.host())
+        reply = runner.answer(
+            Call(ServiceMethod.DESCRIBE_TABLE, request.SerializeToString()), make.host()
+        )
     finally:
         runner.close()
     return DescribeTableResponse.FromString(reply.content)
@@ -188,7 +192,7 @@ def test_a_refusal_is_that_of_an_explanation(make: Any) -> None:
     )
     runner = InProcess(1)
     with pytest.raises(ExplainError) as refused:
-        runner.explain(explanation.SerializeToString(), {}, make.host())
+        runner.answer(Call(ServiceMethod.EXPLAIN, explanation.SerializeToString()), make.host())
     runner.close()
 
     found = matching(make, by_name(), table=table)

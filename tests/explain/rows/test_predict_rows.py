@@ -20,6 +20,8 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 MODELS = Path(__file__).parents[2] / "models"
 FOREST = (MODELS / "sklearn_random_forest_3class.onnx").read_bytes()
@@ -51,7 +53,7 @@ def asked(model: bytes, csv: bytes, **given: Any) -> PredictRequest:
 def predict(make: Any, request: PredictRequest) -> PredictResponse:
     runner = InProcess(1)
     try:
-        reply = runner.predict(request.SerializeToString(), {}, make.host())
+        reply = runner.answer(Call(ServiceMethod.PREDICT, request.SerializeToString()), make.host())
     finally:
         runner.close()
     assert reply.work.predicted_row_count == len(
@@ -169,7 +171,7 @@ def test_a_table_is_refused_as_an_explanation_would_refuse_it(make: Any, table: 
         methods=[MethodOptions(interactions=InteractionsOptions())],
     )
     with pytest.raises(ExplainError) as refused:
-        runner.explain(explanation.SerializeToString(), {}, make.host())
+        runner.answer(Call(ServiceMethod.EXPLAIN, explanation.SerializeToString()), make.host())
     runner.close()
 
     error = refusal(make, asked(FOREST, table))

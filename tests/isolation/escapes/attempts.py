@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from onnxplain_server.adapters.listed import confined_process
+from onnxplain_server.adapters.sandbox.resource_limits import Budget, confine
 from onnxplain_server.adapters.workers import worker_loop
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
-from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget, confine
 from onnxplain_server.core.model_limits import ModelLimits
 
 from escapes.ways import Targets, Way, carrying, others

@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import partial
 
 from onnxplain_server.adapters.listed.confined_process import confine_to_network
-from onnxplain_server.adapters.workers.sandbox import calls, landlock
-from onnxplain_server.adapters.workers.sandbox.calls import CheckedCall
+from onnxplain_server.adapters.sandbox import calls, landlock
+from onnxplain_server.adapters.sandbox.calls import CheckedCall
 
 from escapes.attempts import load, outcome
 from escapes.ways import Targets, Way, carrying, others

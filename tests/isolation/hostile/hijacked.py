@@ -15,13 +15,14 @@ from hostile.takeovers import BEHAVIOURS
 from onnxplain_server.adapters.workers.ipc import arena, arena_reply, arena_request
 from onnxplain_server.adapters.workers.ipc.channel import FrameKind
 from onnxplain_server.adapters.workers.worker_process import Worker, WorkerRequest
-from onnxplain_server.core.request import ReplyFormat
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ReplyFormat, ServiceMethod
 
 __all__ = ["BEHAVIOURS", "EXCHANGE", "taken_over"]
 
 EXCHANGE = WorkerRequest(
-    FrameKind.EXPLAIN,
-    lambda memory: arena_request.pack(memory, b"", {}, ReplyFormat.PROTOBUF),
+    FrameKind.CALL,
+    lambda memory: arena_request.pack(memory, Call(ServiceMethod.EXPLAIN, b"")),
     partial(arena_reply.unpack_reply, reply_format=ReplyFormat.PROTOBUF, byte_limit=2**15),
 )
 """Request that a worker gets."""

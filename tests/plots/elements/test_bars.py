@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 import vl_convert
-from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import finish
+from onnxplain_server.plots.marks.bars import Bars, BarTitles, ErrorBars, draw
 
 
 @pytest.mark.parametrize(("error", "borders"), [(0.1, 1), (0.001, 0)])

@@ -9,7 +9,6 @@ import vl_convert
 from hypothesis import given
 from hypothesis import strategies as st
 from onnxplain_server.core.number_texts import between_zero_and_one, share_text
-from onnxplain_server.plots.elements.bars import labels_of
 from onnxplain_server.plots.elements.labels import (
     clean,
     distinguish,
@@ -31,6 +30,7 @@ from onnxplain_server.plots.elements.number_formats import (
     spell_on_scale,
     spell_whole,
 )
+from onnxplain_server.plots.marks.bars import labels_of
 from onnxplain_server.report import finding, swarm_findings
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from onnxplain_server.methods.classes import ClassPairing
 from onnxplain_server.methods.interactions import Statistic
-from onnxplain_server.plots.elements.naming import Naming, class_phrase, output_labels, spoken
 from onnxplain_server.plots.registry import draw_all
+from onnxplain_server.plots.units.naming import Naming, class_phrase, output_labels, spoken
 from onnxplain_server.plots.units.prediction_units import TOTAL, in_units_of
 
 Build = Callable[..., Any]

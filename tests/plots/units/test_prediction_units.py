@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from onnxplain_server.methods.losses import Loss
-from onnxplain_server.plots.elements.naming import Naming
 from onnxplain_server.plots.interactions.bars import plots
+from onnxplain_server.plots.units.naming import Naming
 from onnxplain_server.plots.units.prediction_units import Units, are_probabilities, value_unit
 
 PROBABILITIES = Units(are_probabilities=True)

@@ -11,7 +11,8 @@ from asked.case import Case
 from asked.changes import ALL_COALITIONS, CHANGES, Changed, grown_from
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Runner
+from onnxplain_server.core.interfaces import Call, Runner
+from onnxplain_server.core.request import ServiceMethod
 
 FAULTS_OF_OURS = {Reason.INTERNAL, Reason.WORKER_DIED}
 
@@ -26,7 +27,9 @@ class Ask:
     def __call__(self, case: Case, **others) -> ExplainResponse | Reason:
         """Answer, or refuse for a reason that is the caller's to mend; else raise."""
         try:
-            reply = self.runner.explain(case.request(**others), {}, self.host()).content
+            reply = self.runner.answer(
+                Call(ServiceMethod.EXPLAIN, case.request(**others)), self.host()
+            ).content
         except ExplainError as refused:
             if refused.reason in FAULTS_OF_OURS:
                 raise

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import pytest
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import CacheCounts
+from onnxplain_server.core.interfaces import CacheCounts, GoOn
 from onnxplain_server.transport.admission.follower import Follower
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
@@ -23,7 +23,7 @@ class Drawer:
     ) -> AbstractContextManager[bool]:
         return nullcontext(True)
 
-    def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
+    def get_many(self, names: Sequence[str], _go_on: GoOn) -> Sequence[bytes | None]:
         return [self.values.get(name) for name in names]
 
     def put_many(self, entries: Mapping[str, bytes]) -> None:

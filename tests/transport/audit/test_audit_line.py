@@ -26,7 +26,8 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import FeatureGroup, PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import Reply, ReplyFormat, Work
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import Reply, ServiceMethod, Work
 from onnxplain_server.telemetry.spans import current
 from onnxplain_server.transport.audit.audit_line import FIELDS
 from onnxplain_server.wire.blobs import identify
@@ -62,8 +63,10 @@ def assert_valid(line: Mapping[str, Any]) -> None:
 class Telling:
     """A runner that ends as the seed of the request says, and tells of its work."""
 
-    def explain(self, request: bytes, _blobs, host, reply_format: ReplyFormat) -> Reply:
-        seed = ExplainRequest.FromString(request).seed
+    def answer(self, call: Call, host) -> Reply:
+        if call.method is ServiceMethod.DESCRIBE:
+            return encode(ExplainResponse(), call.reply_format, math.inf)
+        seed = ExplainRequest.FromString(call.request).seed
         host.count_processor(0.25)
         host.advance(0, 100)
         host.advance(40, 100)
@@ -72,10 +75,7 @@ class Telling:
         if seed == len(Reason):
             raise RuntimeError(COLUMN)
         work = Work(("interactions",), 50, 70.0, 3, 1)
-        return encode(ExplainResponse(), reply_format, math.inf, work)
-
-    def describe(self, _request: bytes, _blobs, _host, reply_format: ReplyFormat) -> Reply:
-        return encode(ExplainResponse(), reply_format, math.inf)
+        return encode(ExplainResponse(), call.reply_format, math.inf, work)
 
 
 def ask(client, surface: str, request: ExplainRequest) -> None:

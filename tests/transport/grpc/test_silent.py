@@ -110,7 +110,7 @@ def test_who_reads_an_answer_of_an_operation_slowly_keeps_no_place_to_be_receive
     """A reader holds its call alone, and no more parts wait than there is room for."""
     runner = make_runner()
     reply = Reply((ExplainResponse(summary=["a" * 2**21]).SerializeToString(),))
-    runner.explain = lambda *_given: reply
+    runner.answer = lambda *_given: reply
     client = start(runner, operations=MemoryOperations())
     asked = ExplainRequest(methods=[MethodOptions(firm=FirmOptions())])
     name = client.stub.StartExplanation(StartExplanationRequest(request=asked)).name

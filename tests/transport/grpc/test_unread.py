@@ -31,7 +31,7 @@ def test_a_caller_with_unread_replies_is_refused_until_the_clock_drops_them(
 ) -> None:
     runner = make_runner()
     reply = Reply((ExplainResponse(summary=["a" * 2**19]).SerializeToString(),))
-    runner.explain = lambda *_given: reply
+    runner.answer = lambda *_given: reply
     client = start(runner, unread_memory_bytes=2**20)
     held = client.server._unread
 
@@ -167,7 +167,7 @@ def test_finished_replies_that_find_no_room_are_refused(
     monkeypatch.setattr(unread_replies, "_ROOM_SECONDS", 0.0)
     runner = make_runner()
     reply = Reply((ExplainResponse(summary=["a" * 2**20]).SerializeToString(),))
-    runner.explain = lambda *_given: reply
+    runner.answer = lambda *_given: reply
     client = start(runner, unread_memory_bytes=5 * 2**20)
     message, port = ExplainRequest().SerializeToString(), client.server.grpc_port
     for count, method in enumerate(("Explain", "ExplainStream"), 1):

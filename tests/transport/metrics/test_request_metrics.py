@@ -21,7 +21,8 @@ from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import Reply, ReplyFormat, Work
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import Reply, ServiceMethod, Work
 from onnxplain_server.telemetry.spans import current, span
 from onnxplain_server.wire.reply import encode
 from prometheus_client.parser import text_string_to_metric_families
@@ -337,14 +338,12 @@ class Predicting:
         self._runner = runner
         self._rows = rows
 
-    def explain(self, request: bytes, blobs, host, reply_format: ReplyFormat) -> Reply:
-        self._runner.explain(request, blobs, host, reply_format)
+    def answer(self, call: Call, host) -> Reply:
+        reply: Reply = self._runner.answer(call, host)
+        if call.method is ServiceMethod.DESCRIBE:
+            return reply
         work = Work(predicted_row_count=self._rows)
-        return encode(ExplainResponse(), reply_format, math.inf, work)
-
-    def describe(self, request: bytes, blobs, host, reply_format: ReplyFormat) -> Reply:
-        described: Reply = self._runner.describe(request, blobs, host, reply_format)
-        return described
+        return encode(ExplainResponse(), call.reply_format, math.inf, work)
 
 
 def raising(reason: Reason) -> Callable[[Any], None]:

@@ -37,9 +37,9 @@ from onnxplain_server.telemetry.spans import span
 from onnxplain_server.transport.admission.admission import Caller, RequestLimits
 from onnxplain_server.transport.admission.quotas import NO_QUOTAS, QuotaLimits, Quotas
 from onnxplain_server.transport.admission.scheduler import Scheduler
+from onnxplain_server.transport.attempt_plan import PLAN_BYTES
 from onnxplain_server.transport.audit.ended_explanation import EndedExplanation, ExplanationSink
 from onnxplain_server.transport.metrics.request_metrics import Metrics
-from onnxplain_server.transport.operations.attempt_plan import PLAN_BYTES
 from onnxplain_server.transport.operations.executor import ATTEMPT_LIMIT, OperationExecutor
 from onnxplain_server.transport.operations.keeper import PART_BYTES, PARTS_BYTES
 from onnxplain_server.transport.service import Service

@@ -22,7 +22,7 @@ REQUEST = json.dumps({"rowCount": 7}).encode()
 def client(start, make_runner):
     runner = make_runner()
     text = json.dumps({"summary": ["a sentence " * 200]}).encode()
-    runner.explain = lambda *_given: Reply((text,))
+    runner.answer = lambda *_given: Reply((text,))
     return start(runner, max_message_bytes=LIMIT)
 
 

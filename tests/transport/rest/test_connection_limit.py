@@ -305,7 +305,7 @@ def test_a_caller_is_refused_before_the_work_whose_replies_take_half_of_the_limi
 ) -> None:
     """Over REST; other callers, and a caller who reads, are answered."""
     runner = make_runner()
-    runner.explain = lambda *_given: Reply((b'{"summary": ["' + b"a" * 5 * 2**24 + b'"]}',))
+    runner.answer = lambda *_given: Reply((b'{"summary": ["' + b"a" * 5 * 2**24 + b'"]}',))
     client = start(runner, unread_disk_bytes=2**27)
     asked = (
         b"POST /v1/explanations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"

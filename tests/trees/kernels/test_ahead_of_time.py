@@ -17,9 +17,11 @@ from typing import Any
 import numpy as np
 import pytest
 from onnxplain_server import trees
+from onnxplain_server.adapters.programs.warm_up import NullHost, requests
 from onnxplain_server.adapters.runner.in_process import InProcess
-from onnxplain_server.adapters.workers.sandbox.warm_up import NullHost, requests
 from onnxplain_server.core.errors import ExplainError
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.trees.kernels import compiled_module
 from onnxplain_server.trees.kernels.ahead_of_time import compile_kernels
 from onnxplain_server.trees.kernels.compile import KERNELS, Kernel
@@ -77,7 +79,7 @@ def calls() -> dict[str, list[Any]]:
         runner = InProcess(1, model_count=1)
         for request in requests():
             with suppress(ExplainError):
-                runner.explain(request, {}, NullHost())
+                runner.answer(Call(ServiceMethod.EXPLAIN, request), NullHost())
         runner.close()
     return calls
 

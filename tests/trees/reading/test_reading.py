@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnxplain_server.adapters.onnx import load
 from onnxplain_server.adapters.onnx.analysis.margin import read_margin
-from onnxplain_server.adapters.onnx.outputs import read_parts
+from onnxplain_server.adapters.onnx.analysis.outputs import read_parts
 from onnxplain_server.adapters.onnx.read import read as read_graph
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.model import Scale

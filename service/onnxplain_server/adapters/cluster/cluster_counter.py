@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from onnxplain_server.core.cluster.counts import ClusterCounts
+from onnxplain_server.core.counts.cluster_counts import ClusterCounts
 
 
 class ClusterCounter:

@@ -18,13 +18,13 @@ from pathlib import Path
 
 from onnxplain_server.adapters.cluster.dask_words import with_cause
 from onnxplain_server.adapters.cluster.worker_sources import are_addresses, reading
-from onnxplain_server.adapters.runner.ranged_file import MAX_RANGE
-from onnxplain_server.adapters.runner.shared_files import check
+from onnxplain_server.adapters.runner.blocks.ranged_file import MAX_RANGE
+from onnxplain_server.adapters.runner.blocks.shared_files import check
+from onnxplain_server.adapters.sandbox.resource_limits import Budget
 from onnxplain_server.adapters.workers.ipc import arena_task
 from onnxplain_server.adapters.workers.ipc.channel import FrameKind, MalformedError
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerKind, WorkerSettings
 from onnxplain_server.adapters.workers.pool import WorkerPool
-from onnxplain_server.adapters.workers.sandbox.resource_limits import Budget
 from onnxplain_server.adapters.workers.worker_client import WorkerClient
 from onnxplain_server.adapters.workers.worker_process import WorkerRequest
 from onnxplain_server.adapters.workers.zygote_start import StartError

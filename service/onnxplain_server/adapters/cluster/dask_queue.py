@@ -17,7 +17,7 @@ from distributed import Future, KilledWorker
 from onnxplain_server.adapters.cluster import dask_task
 from onnxplain_server.adapters.cluster.dask_scheduler import DaskScheduler
 from onnxplain_server.adapters.cluster.dask_words import with_cause
-from onnxplain_server.core.cluster.counts import ClusterCounts, TaskOutcome
+from onnxplain_server.core.counts.cluster_counts import ClusterCounts, TaskOutcome
 from onnxplain_server.core.errors import ExplainError, Reason
 
 LOG = logging.getLogger(__name__)

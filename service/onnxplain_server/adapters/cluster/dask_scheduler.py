@@ -15,7 +15,7 @@ from distributed import Client, Future
 
 from onnxplain_server.adapters.cluster import dask_task
 from onnxplain_server.adapters.cluster.cluster_counter import ClusterCounter
-from onnxplain_server.core.cluster.counts import ClusterCounts
+from onnxplain_server.core.counts.cluster_counts import ClusterCounts
 
 LOG = logging.getLogger(__name__)
 

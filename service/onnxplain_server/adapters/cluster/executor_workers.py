@@ -14,9 +14,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from onnxplain_server.adapters.runner.blocks.shared_files import check
 from onnxplain_server.adapters.runner.on_workers.prediction_task import PredictionComputer
 from onnxplain_server.adapters.runner.on_workers.worker_batch_size import MOST_CALLS
-from onnxplain_server.adapters.runner.shared_files import check
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.systems.processors import processor_count
 from onnxplain_server.effects.ledger import Ledger
@@ -165,7 +165,7 @@ def _computer() -> TaskComputer:
 
 def compute_here(job: bytes, work: bytes, files: tuple[SharedFile, ...], task: Range) -> bytes:
     """Compute a task in this process; see `TaskComputer.compute`."""
-    from onnxplain_server.adapters.runner.table_blocks import FileBlocks
+    from onnxplain_server.adapters.runner.blocks.table_blocks import FileBlocks
 
     check(files)
     table = FileBlocks([Path(file.path) for file in files])

@@ -1,6 +1,6 @@
 """ONNX models on onnxruntime: whatever exporters write becomes rows in, matrix out.
 
-In reading order: `load`, `read` with `checks`, `inputs`, `outputs`, `trial_rows` with `evaluation`,
+In reading order: `load`, `read` with `checks`, `inputs`, `trial_rows` with `evaluation`,
 `output_columns`, `session`, and `analysis` of the graph. All that depends on the model alone is
 decided at load time. No type and no error text of onnx or onnxruntime leaves this package.
 """

@@ -10,7 +10,7 @@ from onnx import NodeProto, ValueInfoProto
 from onnxplain_server.adapters.onnx.analysis.additive import PASSING, is_all_ones
 from onnxplain_server.adapters.onnx.analysis.ensembles import link_function
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
-from onnxplain_server.adapters.onnx.outputs import LABEL_TYPES, OutputTensor
+from onnxplain_server.adapters.onnx.analysis.outputs import LABEL_TYPES, OutputTensor
 
 _CLASSIFIERS = frozenset({"TreeEnsembleClassifier", "LinearClassifier", "SVMClassifier"})
 _LINKED_SUMS = frozenset({"TreeEnsembleRegressor", "TreeEnsemble", "LinearRegressor"})

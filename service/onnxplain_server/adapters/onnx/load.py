@@ -16,13 +16,13 @@ from onnxplain_server.adapters.onnx.analysis.margin import (
     margin_unavailable,
     read_margin,
 )
+from onnxplain_server.adapters.onnx.analysis.outputs import OutputTensor, left_out, read_parts
 from onnxplain_server.adapters.onnx.checks.tree_consistency import TreeSizes
 from onnxplain_server.adapters.onnx.class_scores import has_class_scores, scores_two_classes
 from onnxplain_server.adapters.onnx.faults import loading
 from onnxplain_server.adapters.onnx.inputs import Feed, read_inputs
 from onnxplain_server.adapters.onnx.layers.read import read_layers
 from onnxplain_server.adapters.onnx.output_columns import OutputColumns
-from onnxplain_server.adapters.onnx.outputs import OutputTensor, left_out, read_parts
 from onnxplain_server.adapters.onnx.read import operators, read_file
 from onnxplain_server.adapters.onnx.session import OnnxModel
 from onnxplain_server.adapters.onnx.terms.read import read_additive

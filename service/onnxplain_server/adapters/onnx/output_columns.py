@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from onnxplain_server.adapters.onnx.analysis.graph import quote_name
-from onnxplain_server.adapters.onnx.outputs import OutputTensor
+from onnxplain_server.adapters.onnx.analysis.outputs import OutputTensor
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import distinct_names

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from onnxplain_server.adapters.onnx.analysis.outputs import OutputTensor
 from onnxplain_server.adapters.onnx.checks.row_consistency import Inconsistency, row_names
-from onnxplain_server.adapters.onnx.outputs import OutputTensor
 from onnxplain_server.adapters.onnx.trial_rows import Trial
 from onnxplain_server.core.arrays import Indices
 from onnxplain_server.core.model import Note

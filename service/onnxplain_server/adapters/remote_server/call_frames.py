@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeAlias
 
+from onnxplain_server.core.counts.remote_counts import CallCounts
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.remote.counts import CallCounts
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 

@@ -25,9 +25,9 @@ from onnxplain_server.adapters.remote_server.remote_list import (
     read_remote_list,
 )
 from onnxplain_server.adapters.runner.remote.named_remote import remote_model
+from onnxplain_server.core.counts.remote_counts import CountKind
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import NO_BLOBS
-from onnxplain_server.core.remote.counts import CountKind
 from onnxplain_server.core.remote.listing import URI_FIELD
 from onnxplain_server.core.remote.models import RemotePredictions
 from onnxplain_server.core.sources import FetchControl

@@ -26,8 +26,8 @@ from onnxplain_server.adapters.remote_server.call_frames import (
 )
 from onnxplain_server.adapters.remote_server.columns import pack_predictions, unpack_feeds
 from onnxplain_server.adapters.remote_server.descriptions import pack_description
+from onnxplain_server.core.counts.remote_counts import CallCounts, CountKind
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.remote.counts import CallCounts, CountKind
 from onnxplain_server.core.remote.models import RemotePredictions
 from onnxplain_server.core.sources import FetchControl
 

@@ -30,9 +30,9 @@ from onnxplain_server.adapters.remote_server.remote_list import (
     display_prefix,
     read_remote_list,
 )
+from onnxplain_server.core.counts.remote_counts import CallCounts, RemoteUse
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, SessionHost
-from onnxplain_server.core.remote.counts import CallCounts, RemoteUse
 from onnxplain_server.core.request import REMOTE_FORM
 from onnxplain_server.core.sources import FetchControl
 

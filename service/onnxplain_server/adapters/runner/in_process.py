@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, closing
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
+from google.protobuf.message import Message
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
+from onnxplain.v1.plan_pb2 import ExplanationPlan
 
 from onnxplain_server.adapters.onnx import describe
 from onnxplain_server.adapters.runner.consistency_sample import table_sampler
 from onnxplain_server.adapters.runner.loaded_models import LoadedModels, ModelFile
-from onnxplain_server.adapters.runner.on_workers.opening import open_calls
 from onnxplain_server.adapters.runner.on_workers.worker_calls import PredictionWorkers
 from onnxplain_server.adapters.runner.publisher import publisher, refuse_parts
 from onnxplain_server.adapters.runner.receipt import work_of
@@ -31,11 +32,12 @@ from onnxplain_server.adapters.runner.rows.described_tables import DescribedTabl
 from onnxplain_server.adapters.runner.rows.predicted_rows import PredictionRequests
 from onnxplain_server.adapters.runner.table_cache import TableCache
 from onnxplain_server.adapters.runner.uncached import UncachedHost
-from onnxplain_server.core.interfaces import AnswerHost, Blobs, ComputationHost
+from onnxplain_server.adapters.runner.worker_opening import open_calls
+from onnxplain_server.core.interfaces import AnswerHost, Call, ComputationHost
 from onnxplain_server.core.model import Scale
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.core.remote.models import RemoteModels
-from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.core.request import NO_WORK, Reply, ServiceMethod, Work
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain import BoundTable, TreeMemo, explain
 from onnxplain_server.explain.rows.predict import PredictedTable
@@ -46,6 +48,9 @@ from onnxplain_server.wire import answer, plan, question, reply
 from onnxplain_server.wire.comparisons.reference import fill_from_reference
 from onnxplain_server.wire.protobuf_split import detach_table
 from onnxplain_server.wire.result_tables.row_writing import write_rows
+
+Answer: TypeAlias = Callable[[Call, ComputationHost], tuple[Message, Work]]
+"""Answers a request by a message, and tells the work behind it."""
 
 
 class InProcess:
@@ -86,37 +91,52 @@ class InProcess:
         self._loading = loading
         self._reply_bytes = reply_bytes
         self._remotes = remotes
-        self._described = DescribedTables(self._models, self._tables, remotes)
+        described = DescribedTables(self._models, self._tables, remotes)
         self._workers = workers
         bind = self._bound_rows
-        self._rows = PredictionRequests(self._tables, bind, self._models, self._threads)
+        rows = PredictionRequests(self._tables, bind, self._models, self._threads)
+        self._answers: Mapping[ServiceMethod, Answer] = {
+            ServiceMethod.PLAN: self._plan,
+            ServiceMethod.DESCRIBE: self._describe,
+            ServiceMethod.DESCRIBE_TABLE: described.answer,
+            ServiceMethod.PREDICT: rows.predict,
+            ServiceMethod.CHECK: rows.check,
+        }
 
-    def explain(
+    def answer(
         self,
-        request: bytes,
-        blobs: Blobs,
+        call: Call,
         host: AnswerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised ExplainRequest; see `Runner.explain`."""
-        return self.explain_large(request, blobs, None, host, reply_format)
-
-    def explain_large(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        table: LargeTable | None,
-        host: AnswerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-        *,
+        table: LargeTable | None = None,
         workers: PredictionWorkers | None = None,
     ) -> Reply:
-        """Answer a request by a table in blocks and workers, if given, in place of its and ours."""
+        """Answer a request; see `Runner.answer`.
+
+        Parameters
+        ----------
+        call : Call
+        host : AnswerHost
+        table : LargeTable or None
+            Explained in place of the request's, in blocks.
+        workers : PredictionWorkers or None
+            They predict for an explanation, in place of the runner's.
+        """
+        if call.method is ServiceMethod.EXPLAIN:
+            return self._explain(call, host, table, workers or self._workers)
+        response, work = self._answers[call.method](call, host)
+        return reply.encode(response, call.reply_format, self._reply_bytes, work)
+
+    def _explain(
+        self,
+        call: Call,
+        host: AnswerHost,
+        table: LargeTable | None,
+        workers: PredictionWorkers | None,
+    ) -> Reply:
         start = time.monotonic()
-        asked = self._read(request, blobs, host, reply_format, table)
-        asked = open_calls(asked, workers or self._workers, self._limits)
+        asked = open_calls(self._read(call, host, table), workers, self._limits)
         with closing(asked):
-            publish = asked.checking(publisher(asked.message, host, reply_format))
+            publish = asked.checking(publisher(asked.message, host, call.reply_format))
             model, bound_table, question, resources = asked.arguments(self._models, self._threads)
             result = explain(model, bound_table, question, replace(resources, publish=publish))
             asked.finish()
@@ -124,49 +144,36 @@ class InProcess:
             message = asked.message
             response = asked.response(result, start, table)
             work = work_of(message, response.receipt)
-            encoded = reply.encode(response, reply_format, self._reply_bytes, work)
+            encoded = reply.encode(response, call.reply_format, self._reply_bytes, work)
             write_rows(message.result_uri, host, result, response)
             return encoded
 
-    def plan(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Plan a serialised ExplainRequest; see `Runner.plan`."""
-        from onnxplain_server.explain.planning.plan import plan_explanation
+    def _plan(self, call: Call, host: ComputationHost) -> tuple[ExplanationPlan, Work]:
+        from onnxplain_server.explain.plan import plan_explanation
 
-        asked = self._read(request, blobs, host, reply_format)
-        asked = open_calls(asked, self._workers, self._limits)
+        asked = open_calls(self._read(call, host), self._workers, self._limits)
         with closing(asked):
             planned = plan_explanation(
                 *asked.arguments(self._models, self._threads), answer.size_of(asked.message)
             )
-        return reply.encode(plan.write(planned), reply_format, self._reply_bytes)
+        return plan.write(planned), NO_WORK
 
     def _read(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat,
-        large_table: LargeTable | None = None,
+        self, call: Call, host: ComputationHost, large_table: LargeTable | None = None
     ) -> Asked:
         """Read a request, load its model and bind its table."""
-        message = service_pb2.ExplainRequest()
+        message, blobs = service_pb2.ExplainRequest(), call.blobs
         with span("decode"):
-            envelope, table_file = detach_table(request)
+            envelope, table_file = detach_table(call.request)
             question.parse(envelope, message)
             fill_from_reference(message)
-            refuse_parts(message, reply_format)
+            refuse_parts(message, call.reply_format)
             parsed = question.read(message)
             rows: Table | None = None
             table_digest: Callable[[], str] = str
             if large_table is None:
                 rows, table_digest = self._tables.read_sent(message, blobs, table_file)
-        key = request_key(request, message, blobs)
+        key = request_key(call.request, message, blobs)
         asked = Asked(message, blobs, None, None, None, parsed, host, key, table_digest, None)
         return self._bound(asked, rows, large_table)
 
@@ -233,59 +240,22 @@ class InProcess:
             opened.pop_all()
         return replace(asked, remote=remote, table=table, host=remote.host)
 
-    def describe(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised DescribeModelRequest; see `Runner.describe`."""
+    def _describe(
+        self, call: Call, host: ComputationHost
+    ) -> tuple[service_pb2.DescribeModelResponse, Work]:
         message = service_pb2.DescribeModelRequest()
         with span("decode"):
-            question.parse(request, message)
+            question.parse(call.request, message)
         host.advance(0, 0)
-        if named := remote_model(message.model, blobs):
+        if named := remote_model(message.model, call.blobs):
             with closing(OpenedRemote(named, self._remotes, host, Scale.RESPONSE)) as remote:
                 description = remote.describe()
         else:
             with self._loading(host):
-                description = describe(question.model_content(message.model, blobs), self._limits)
+                content = question.model_content(message.model, call.blobs)
+                description = describe(content, self._limits)
         response = service_pb2.DescribeModelResponse(model=answer.write_description(description))
-        return reply.encode(response, reply_format, self._reply_bytes)
-
-    def describe_table(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised DescribeTableRequest; see `Runner.describe_table`."""
-        found = self._described.answer(request, blobs, host)
-        return reply.encode(found, reply_format, self._reply_bytes)
-
-    def predict(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised PredictRequest; see `Runner.predict`."""
-        response, work = self._rows.predict(request, blobs, host)
-        return reply.encode(response, reply_format, self._reply_bytes, work)
-
-    def check(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: ComputationHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised CheckModelRequest; see `Runner.check`."""
-        response, work = self._rows.check(request, blobs, host)
-        return reply.encode(response, reply_format, self._reply_bytes, work)
+        return response, NO_WORK
 
     def _bound_rows(self, asked: Asked, rows: Table | None) -> Asked:
         return open_calls(

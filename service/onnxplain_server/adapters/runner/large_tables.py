@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NoReturn
 
 from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.sources.canonical_uri import canonical
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import AnswerHost, Blobs, ComputationHost
+from onnxplain_server.core.interfaces import Call, RunnerHost
 from onnxplain_server.core.memory import default_memory_bytes
-from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.core.request import Reply, ServiceMethod
 from onnxplain_server.core.systems.paths import local_path
 from onnxplain_server.trees.streaming.row_blocks import LargeTable
 from onnxplain_server.trees.streaming.workers import Workers
@@ -46,7 +45,7 @@ class LargeTables:
         path = _path(table)
         if path is None or (self._memory_bytes is None and self._workers is None):
             return None
-        from onnxplain_server.adapters.runner.table_blocks import large_table
+        from onnxplain_server.adapters.runner.blocks.table_blocks import large_table
 
         return large_table(path, self._memory_bytes or default_memory_bytes(), self._workers)
 
@@ -63,30 +62,13 @@ class LargeTableRunner:
     def __init__(self, runner: InProcess, table: LargeTable) -> None:
         self._runner = runner
         self._table = table
-        self.describe = runner.describe
-        self.describe_table = runner.describe_table
-        self.predict = runner.predict
-        self.check = runner.check
 
-    def explain(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: AnswerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a request without its table; see `Runner.explain`."""
-        return self._runner.explain_large(request, blobs, self._table, host, reply_format)
-
-    def plan(
-        self,
-        request: bytes,  # noqa: ARG002 - of the protocol
-        blobs: Blobs,  # noqa: ARG002
-        host: ComputationHost,  # noqa: ARG002
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,  # noqa: ARG002
-    ) -> NoReturn:
-        """Refuse it."""
-        raise not_in_blocks("planned")
+    def answer(self, call: Call, host: RunnerHost) -> Reply:
+        """Answer a request to explain without its table, refuse to plan it; see `Runner.answer`."""
+        if call.method is ServiceMethod.PLAN:
+            raise not_in_blocks("planned")
+        table = self._table if call.method is ServiceMethod.EXPLAIN else None
+        return self._runner.answer(call, host, table)
 
 
 def not_in_blocks(done: str) -> ExplainError:

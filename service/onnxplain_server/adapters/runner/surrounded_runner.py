@@ -1,97 +1,33 @@
-"""Runner that computes each request inside a context, such as one that measures it."""
+"""Runner that answers each call inside a context, such as one that measures it."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 
-from onnxplain_server.core.interfaces import Blobs, Runner, RunnerHost
-from onnxplain_server.core.request import Reply, ReplyFormat
+from onnxplain_server.core.interfaces import Blobs, Call, Runner, RunnerHost
+from onnxplain_server.core.request import Reply
 
 
+@dataclass(frozen=True, slots=True)
 class SurroundedRunner:
-    """`Runner` that enters a context around each request of another runner.
+    """`Runner` that enters a context around each call of another runner.
 
-    Parameters
+    Attributes
     ----------
     runner : Runner
     surround : callable (blobs, host) -> context manager
     """
 
-    def __init__(
-        self,
-        runner: Runner,
-        surround: Callable[[Blobs, RunnerHost], AbstractContextManager[None]],
-    ) -> None:
-        self._runner = runner
-        self._surround = surround
+    runner: Runner
+    surround: Callable[[Blobs, RunnerHost], AbstractContextManager[None]]
 
-    def explain(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """See `Runner.explain`."""
-        with self._surround(blobs, host):
-            return self._runner.explain(request, blobs, host, reply_format)
-
-    def plan(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """See `Runner.plan`."""
-        with self._surround(blobs, host):
-            return self._runner.plan(request, blobs, host, reply_format)
-
-    def describe(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """See `Runner.describe`."""
-        with self._surround(blobs, host):
-            return self._runner.describe(request, blobs, host, reply_format)
-
-    def describe_table(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """See `Runner.describe_table`."""
-        with self._surround(blobs, host):
-            return self._runner.describe_table(request, blobs, host, reply_format)
-
-    def predict(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """See `Runner.predict`."""
-        with self._surround(blobs, host):
-            return self._runner.predict(request, blobs, host, reply_format)
-
-    def check(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """See `Runner.check`."""
-        with self._surround(blobs, host):
-            return self._runner.check(request, blobs, host, reply_format)
+    def answer(self, call: Call, host: RunnerHost) -> Reply:
+        """See `Runner.answer`."""
+        with self.surround(call.blobs, host):
+            return self.runner.answer(call, host)
 
 
 @contextmanager

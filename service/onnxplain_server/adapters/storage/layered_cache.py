@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.redis_cache import RedisCache
-from onnxplain_server.core.interfaces import CacheCounts
+from onnxplain_server.core.interfaces import CacheCounts, GoOn, Values
 
 
 class LayeredCache:
@@ -23,16 +24,19 @@ class LayeredCache:
         self._front = front
         self._back = back
 
-    def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """Return values from memory, the missing ones from Redis; None for each in neither."""
-        values = dict(zip(names, self._front.get_many(names), strict=True))
+    def get_many(self, names: Sequence[str], go_on: GoOn = lambda _bytes: True) -> Values:
+        """Return values from memory, the missing ones from Redis; see `Cache.get_many`."""
+        values = dict(zip(names, self._front.get_many(names, go_on), strict=False))
         missing = [name for name, value in values.items() if value is None]
         if missing:
-            replies = zip(missing, self._back.get_many(missing), strict=True)
-            fetched = {name: value for name, value in replies if value is not None}
-            self._front.put_many(fetched)
-            values |= fetched
-        return [values[name] for name in names]
+            size = sum(len(value or b"") for value in values.values())
+            replies = self._back.get_many(missing, lambda fetched: go_on(size + fetched))
+            found = dict(zip(missing, replies, strict=False))
+            self._front.put_many({n: value for n, value in found.items() if value is not None})
+            for name in missing:
+                del values[name]  # it may not have been read
+            values |= found
+        return [values[name] for name in takewhile(values.__contains__, names)]
 
     def put_many(self, entries: Mapping[str, bytes]) -> None:
         """Store values in both."""

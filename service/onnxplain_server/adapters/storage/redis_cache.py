@@ -17,14 +17,16 @@ from onnxplain_server.adapters.storage.redis_connection import (
 from onnxplain_server.adapters.storage.redis_lease import Leases
 from onnxplain_server.adapters.storage.redis_replies import values
 from onnxplain_server.adapters.storage.signing import SIGNATURE_BYTES, Signer
-from onnxplain_server.core.interfaces import CacheCounts
+from onnxplain_server.core.interfaces import CacheCounts, GoOn, Values
 
 VALUE_BYTES = 2**20
 """Larger values are not stored: Redis serves one command at a time."""
 
 # Bounds of one command, which must end within the timeout of 0.25 s on a busy machine too:
-# fetching 8 MiB takes about 40 ms on an idle one.
-_NAMES_PER_COMMAND = 8
+# fetching 8 MiB takes about 40 ms on an idle one. How large values are shows at the first ones:
+# those of a request are of few lengths, so that a command may have more names than the last.
+_FIRST_NAMES, _MOST_NAMES, _GROWTH = 8, 1_024, 4
+_FETCHED_BYTES = _FIRST_NAMES * VALUE_BYTES
 _BYTES_PER_COMMAND = VALUE_BYTES
 
 
@@ -48,12 +50,17 @@ class RedisCache:
         self._lock = threading.Lock()
         self._hit_count = self._miss_count = self._error_count = 0
 
-    def get_many(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """Return verified values; None for each that is absent or invalid."""
+    def get_many(self, names: Sequence[str], go_on: GoOn = lambda _bytes: True) -> Values:
+        """Return verified values, in commands of bounded size; see `Cache.get_many`."""
         signed: list[bytes | None] = []
-        for start in range(0, len(names), _NAMES_PER_COMMAND):
-            signed += self._fetch(names[start : start + _NAMES_PER_COMMAND])
-        payloads, invalid = self._signer.verify_many(names, signed)
+        size, largest, count = 0, 1, _FIRST_NAMES
+        while len(signed) < len(names) and (not signed or go_on(size)):
+            fetched = self._fetch(names[len(signed) : len(signed) + count])
+            lengths = [len(value or b"") for value in fetched]
+            size, largest = size + sum(lengths), max(largest, *lengths)
+            count = min(_GROWTH * count, _MOST_NAMES, _FETCHED_BYTES // largest)
+            signed += fetched
+        payloads, invalid = self._signer.verify_many(names[: len(signed)], signed)
         if invalid:
             self._delete(invalid)
         hit_count = sum(payload is not None for payload in payloads)

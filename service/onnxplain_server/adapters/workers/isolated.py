@@ -19,9 +19,9 @@ from onnxplain_server.adapters.workers.quarantine import Quarantine
 from onnxplain_server.adapters.workers.worker_client import WorkerClient
 from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts
 from onnxplain_server.adapters.workers.worker_process import WorkerRequest
-from onnxplain_server.core.interfaces import Blob, Blobs, RunnerHost, on_cluster
+from onnxplain_server.core.interfaces import Blob, Blobs, Call, RunnerHost, on_cluster
 from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
-from onnxplain_server.core.request import BLOCKS_FORM, CLUSTER_FORM, Reply, ReplyFormat
+from onnxplain_server.core.request import BLOCKS_FORM, CLUSTER_FORM, Reply, ServiceMethod
 from onnxplain_server.core.sources import BlockSources, FileRanges, SourceBlocks, TaskCluster
 from onnxplain_server.wire.protobuf_split import method_names
 
@@ -112,67 +112,24 @@ class Isolated:
         counts = self._client.counts()
         return counts if self._learning is None else counts + self._learning[1].counts()
 
-    def explain(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised ExplainRequest in a worker; see `Runner.explain`."""
-        if self._cluster and host.planned_seconds >= self._cluster.prediction_seconds:
-            blobs = {**blobs, CLUSTER_FORM: _TO_PREDICT}
-        return self._ask(FrameKind.EXPLAIN, request, blobs, host, reply_format)
-
-    def plan(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Plan a serialised ExplainRequest in a worker; see `Runner.plan`."""
-        return self._ask(FrameKind.PLAN, request, blobs, host, reply_format)
-
-    def describe(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised DescribeModelRequest in a worker; see `Runner.describe`."""
-        return self._ask(FrameKind.DESCRIBE, request, blobs, host, reply_format)
-
-    def describe_table(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised DescribeTableRequest in a worker; see `Runner.describe_table`."""
-        return self._ask(FrameKind.DESCRIBE_TABLE, request, blobs, host, reply_format)
-
-    def predict(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised PredictRequest in a worker; see `Runner.predict`."""
-        return self._ask(FrameKind.PREDICT, request, blobs, host, reply_format)
-
-    def check(
-        self,
-        request: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat = ReplyFormat.PROTOBUF,
-    ) -> Reply:
-        """Answer a serialised CheckModelRequest in a worker; see `Runner.check`."""
-        return self._ask(FrameKind.CHECK, request, blobs, host, reply_format)
+    def answer(self, call: Call, host: RunnerHost) -> Reply:
+        """Answer a request in a worker; see `Runner.answer`."""
+        explains = call.method is ServiceMethod.EXPLAIN
+        if explains and self._cluster and host.planned_seconds >= self._cluster.prediction_seconds:
+            call = replace(call, blobs={**call.blobs, CLUSTER_FORM: _TO_PREDICT})
+        pack = partial(arena_request.pack, call=call)
+        limit = self._settings.reply_bytes
+        unpack = partial(arena_reply.unpack_reply, reply_format=call.reply_format, byte_limit=limit)
+        session = partial(self._session, call, host)
+        self._quarantine.check(host.model_key)
+        with self._reading(call.blobs, host) as read_range:
+            request = WorkerRequest(
+                FrameKind.CALL, pack, unpack, session, read_range, call.reply_format
+            )
+            key = host.model_key, *method_names(call.request)
+            reply = self._ask_either(request, host, key)
+        self._quarantine.release(host.model_key)
+        return reply
 
     def close(self) -> None:
         """Kill all workers, busy ones included."""
@@ -191,25 +148,6 @@ class Isolated:
                 pool = WorkerPool(settings, 1, self._learning_bytes)
                 self._learning = pool, self._client_of(pool)
             return self._learning[1]
-
-    def _ask(
-        self,
-        kind: FrameKind,
-        message: bytes,
-        blobs: Blobs,
-        host: RunnerHost,
-        reply_format: ReplyFormat,
-    ) -> Reply:
-        pack = partial(arena_request.pack, request=message, blobs=blobs, reply_format=reply_format)
-        limit = self._settings.reply_bytes
-        unpack = partial(arena_reply.unpack_reply, reply_format=reply_format, byte_limit=limit)
-        session = partial(self._session, kind, blobs, host)
-        self._quarantine.check(host.model_key)
-        with self._reading(blobs, host) as read_range:
-            request = WorkerRequest(kind, pack, unpack, session, read_range, reply_format)
-            reply = self._ask_either(request, host, (host.model_key, *method_names(message)))
-        self._quarantine.release(host.model_key)
-        return reply
 
     def _ask_either(
         self, request: WorkerRequest[Reply], host: RunnerHost, key: tuple[str, ...]
@@ -232,12 +170,13 @@ class Isolated:
         return reply
 
     def _session(
-        self, kind: FrameKind, blobs: Blobs, host: RunnerHost
+        self, call: Call, host: RunnerHost
     ) -> AbstractContextManager[socket.socket | None]:
         """Open what a worker gets a socket for: a remote model, or a cluster."""
-        if kind is FrameKind.EXPLAIN and self._cluster and (blob := on_cluster(blobs)):
+        explains = call.method is ServiceMethod.EXPLAIN
+        if explains and self._cluster and (blob := on_cluster(call.blobs)):
             return self._cluster.session(blob.content, host.model_key, host.control)
-        return self._remote_sessions.session(blobs, host)
+        return self._remote_sessions.session(call.blobs, host)
 
     def _reading(self, blobs: Blobs, host: RunnerHost) -> AbstractContextManager[FileRanges | None]:
         """Let a worker read the table of a request in blocks, where it has such a one."""

@@ -12,6 +12,7 @@ from typing import Protocol, TypeAlias
 
 from google.protobuf.message import DecodeError, EncodeError
 
+from onnxplain_server.adapters.sandbox.resource_limits import confine
 from onnxplain_server.adapters.workers.ipc import payloads
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import (
@@ -24,7 +25,6 @@ from onnxplain_server.adapters.workers.ipc.channel import (
 )
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import LEARNING_LIBRARY, WorkerSettings
 from onnxplain_server.adapters.workers.remote_host import RemoteHost
-from onnxplain_server.adapters.workers.sandbox.resource_limits import confine
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.spans import Spans
 

@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 
+from onnxplain_server.adapters.sandbox.resource_limits import die_with_parent
 from onnxplain_server.adapters.workers import worker_loop
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerKind, WorkerSettings
 from onnxplain_server.adapters.workers.ipc.zygote_protocol import (
@@ -22,7 +23,6 @@ from onnxplain_server.adapters.workers.ipc.zygote_protocol import (
     UNKNOWN,
     WORKER_NICENESS,
 )
-from onnxplain_server.adapters.workers.sandbox.resource_limits import die_with_parent
 from onnxplain_server.adapters.workers.worker_loop import Program
 from onnxplain_server.core.systems.memory import release_freed
 
@@ -30,10 +30,10 @@ if sys.platform != "linux":
     raise ImportError("of Linux alone")
 
 _PROGRAMS = {
-    WorkerKind.COMPUTE: "onnxplain_server.adapters.workers.programs.compute_worker",
-    WorkerKind.LEARN: "onnxplain_server.adapters.workers.programs.learn_worker",
-    WorkerKind.DECODE: "onnxplain_server.adapters.workers.programs.decode_worker",
-    WorkerKind.TASK: "onnxplain_server.adapters.workers.programs.task_worker",
+    WorkerKind.COMPUTE: "onnxplain_server.adapters.programs.compute_worker",
+    WorkerKind.LEARN: "onnxplain_server.adapters.programs.learn_worker",
+    WorkerKind.DECODE: "onnxplain_server.adapters.programs.decode_worker",
+    WorkerKind.TASK: "onnxplain_server.adapters.programs.task_worker",
 }
 """Imported by name: a zygote of decoders imports nothing that computes."""
 

@@ -23,9 +23,9 @@ from onnxplain_server.cli.connection import (
 )
 from onnxplain_server.cli.failure import DIFFERS, in_short
 from onnxplain_server.cli.output import progress
-from onnxplain_server.cli.output.error_lines import Names
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, DescriptionOutput, is_for_terminal
 from onnxplain_server.cli.requests import request
+from onnxplain_server.cli.terminal.error_lines import Names
 from onnxplain_server.wire import canonical
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from onnxplain.v1.plot_pb2 import Plot
 
 from onnxplain_server.cli.failure import CommandError, UsageFault
 from onnxplain_server.cli.output.formats import PlotFormat
-from onnxplain_server.plots.elements import switch
+from onnxplain_server.plots.marks import switch
 from onnxplain_server.report import renderer
 from onnxplain_server.wire import canonical
 

@@ -47,7 +47,7 @@ def large_table(
     allowed = memory_bytes or default_memory_bytes()
     if not start.startswith(_PACKED) and _BYTES_PER_BYTE * Path(path).stat().st_size <= allowed:
         return None
-    from onnxplain_server.adapters.runner.table_blocks import large_table as of_file
+    from onnxplain_server.adapters.runner.blocks.table_blocks import large_table as of_file
 
     return of_file(Path(path), allowed, workers)
 

@@ -19,9 +19,9 @@ from onnxplain.v1.table_pb2 import Table, TableUris
 from onnxplain_server.cli import files
 from onnxplain_server.cli.failure import CommandError, UsageFault
 from onnxplain_server.cli.files import STANDARD_INPUT
-from onnxplain_server.cli.output.error_lines import Names
 from onnxplain_server.cli.requests.flag_names import flags_by_field
 from onnxplain_server.cli.requests.methods import METHOD_NAMES
+from onnxplain_server.cli.terminal.error_lines import Names
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.messages.native_files import native_format
 from onnxplain_server.wire import canonical

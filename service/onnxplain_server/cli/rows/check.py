@@ -21,7 +21,6 @@ from onnxplain_server.cli.connection import (
     TokenFile,
 )
 from onnxplain_server.cli.failure import DIFFERS, UsageFault, in_short
-from onnxplain_server.cli.output.error_lines import Names
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, DescriptionOutput, is_for_terminal
 from onnxplain_server.cli.output.formatting import formatted_check
 from onnxplain_server.cli.requests import prediction_flags, remote_model, request
@@ -31,6 +30,7 @@ from onnxplain_server.cli.rows.described_rows import (
     InputColumns,
     WeightColumn,
 )
+from onnxplain_server.cli.terminal.error_lines import Names
 
 
 # Long: every flag is a parameter.

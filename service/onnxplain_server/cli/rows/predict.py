@@ -21,7 +21,6 @@ from onnxplain_server.cli.connection import (
     TokenFile,
 )
 from onnxplain_server.cli.failure import in_short
-from onnxplain_server.cli.output.error_lines import Names
 from onnxplain_server.cli.output.formats import DEFAULT_OUTPUT, RowsOutput, is_for_terminal
 from onnxplain_server.cli.output.formatting import formatted_predictions
 from onnxplain_server.cli.requests import prediction_flags, remote_model, request
@@ -33,6 +32,7 @@ from onnxplain_server.cli.rows.described_rows import (
     WeightColumn,
 )
 from onnxplain_server.cli.rows.row_numbers import row_numbers
+from onnxplain_server.cli.terminal.error_lines import Names
 
 
 # Long: every flag is a parameter.

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
+from onnxplain_server.core.counts.remote_counts import CallCounts
 from onnxplain_server.core.interfaces import Blobs, SessionHost
-from onnxplain_server.core.remote.counts import CallCounts
 from onnxplain_server.core.remote.listing import not_listed
 from onnxplain_server.core.request import REMOTE_FORM
 

@@ -14,8 +14,8 @@ from onnxplain_server.methods.losses import Loss
 from onnxplain_server.methods.registry import Result
 from onnxplain_server.plots.elements.chart import Plot
 from onnxplain_server.plots.elements.class_names import with_classes
-from onnxplain_server.plots.elements.naming import Naming, output_labels
 from onnxplain_server.plots.registry import draw_all
+from onnxplain_server.plots.units.naming import Naming, output_labels
 from onnxplain_server.plots.units.prediction_units import Units, are_probabilities
 from onnxplain_server.telemetry.spans import span
 

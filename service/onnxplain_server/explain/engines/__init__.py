@@ -1,1 +1,1 @@
-"""Engines beside the trees and the black box: when they apply to a request."""
+"""Engines of a request: `engine_choice`, `streaming_choice`, and when further ones apply."""

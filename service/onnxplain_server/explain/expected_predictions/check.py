@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model, Note
+from onnxplain_server.explain.binding.position_notes import position_notes
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.expected_predictions.compare import (
     comparison_notes,
@@ -13,10 +14,9 @@ from onnxplain_server.explain.expected_predictions.compare import (
 )
 from onnxplain_server.explain.expected_predictions.comparison import PredictionComparison
 from onnxplain_server.explain.expected_predictions.expected_columns import FIELD
-from onnxplain_server.explain.prediction.checks import check_prediction
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.resources import Resources
-from onnxplain_server.explain.rows.position_notes import position_notes
+from onnxplain_server.explain.rows.prediction_checks import check_prediction
 from onnxplain_server.explain.sample import BoundTable
 
 

@@ -14,10 +14,10 @@ from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.far_from_target import far_from_target, reversed_ranking
 from onnxplain_server.explain.loss_choice import with_loss
 from onnxplain_server.explain.methods.compared_outputs import on_compared_outputs
+from onnxplain_server.explain.methods.support.streamed_target import streamed_target
 from onnxplain_server.explain.registry import Preparation, to_its_end
 from onnxplain_server.explain.rows.ranked_rows import draw_rows
 from onnxplain_server.explain.streaming.streamed_columns import known_columns
-from onnxplain_server.explain.streaming.streamed_target import streamed_target
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import average_loss, target
 from onnxplain_server.methods.average_loss import Compared, Options, Result

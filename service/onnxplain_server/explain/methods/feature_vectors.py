@@ -19,9 +19,9 @@ from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.learning_library import require_learning_library
 from onnxplain_server.explain.methods.forest_duration import forest_seconds
 from onnxplain_server.explain.methods.labels import Labels, read_labels
-from onnxplain_server.explain.prediction.checks import prediction_unread
 from onnxplain_server.explain.registry import Change, Preparation, Rehearsing
 from onnxplain_server.explain.row_counts import FOREST_ROWS
+from onnxplain_server.explain.rows.prediction_checks import prediction_unread
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import feature_vectors

@@ -22,7 +22,7 @@ from onnxplain_server.effects.engine import Single
 from onnxplain_server.effects.hybrid_rows import HybridRows
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.effects.row_predictions import RowPredictions
-from onnxplain_server.effects.sweep import Averages
+from onnxplain_server.effects.sweeping.sweep import Averages
 
 _CENTER, _NOISE = 0.5, 0.01
 _WEAKEST, _STRONGEST = 0.05, 0.3

@@ -10,7 +10,6 @@ import numpy as np
 from onnxplain_server.explain.prediction.expressions import Predictions
 from onnxplain_server.language import Exponentials, Expression, Linear, exponentials_of, form_of
 from onnxplain_server.trees.reading.ensemble import Ensemble
-from onnxplain_server.trees.reading.linear.with_trees import SUMS_WITH_LINEAR, EnsembleWithLinear
 from onnxplain_server.trees.reading.links import (
     AffineMap,
     LinkedEnsemble,
@@ -19,6 +18,7 @@ from onnxplain_server.trees.reading.links import (
     linked_sums,
 )
 from onnxplain_server.trees.reading.refusal import Refusal
+from onnxplain_server.trees.reading.sums.with_trees import SUMS_WITH_LINEAR, EnsembleWithLinear
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,7 +17,7 @@ from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.explain.task import Task
 from onnxplain_server.trees.model_check import refuse_missing
-from onnxplain_server.trees.reading.linear.with_trees import EnsembleWithLinear
+from onnxplain_server.trees.reading.sums.with_trees import EnsembleWithLinear
 
 
 def bind_given(given: Table, task: Task, path: str) -> Background:

@@ -10,9 +10,9 @@ from onnxplain_server.core.binding.input_columns import has_matrices, spans
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.model import HasInputs, Input, Note
 from onnxplain_server.core.table import Table
+from onnxplain_server.explain.binding.position_notes import position_notes
+from onnxplain_server.explain.binding.weighted_table import apply_weights
 from onnxplain_server.explain.question import Question
-from onnxplain_server.explain.rows.position_notes import position_notes
-from onnxplain_server.explain.rows.weighted_table import apply_weights
 from onnxplain_server.explain.sample import bind_features
 
 

@@ -13,13 +13,13 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.messages.missing_parts import missing_model
 from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.rows import Features, bind
+from onnxplain_server.explain.binding.position_notes import position_notes
+from onnxplain_server.explain.binding.weighted_table import WeightedTable
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.output_choice import requested_outputs
-from onnxplain_server.explain.prediction.checks import check_prediction
 from onnxplain_server.explain.question import Question
 from onnxplain_server.explain.resources import Resources
-from onnxplain_server.explain.rows.position_notes import position_notes
-from onnxplain_server.explain.rows.weighted_table import WeightedTable
+from onnxplain_server.explain.rows.prediction_checks import check_prediction
 from onnxplain_server.explain.sample import BoundTable
 from onnxplain_server.methods.option_checks import check_row_indices
 

@@ -1,1 +1,1 @@
-"""Tables that are read in blocks: read `streamed_rows`, then `streaming_choice`."""
+"""Tables that are read in blocks: read `streamed_rows`, then `remote_tasks`."""

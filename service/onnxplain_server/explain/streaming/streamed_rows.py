@@ -20,9 +20,9 @@ from onnxplain_server.core.row_draws import draw
 from onnxplain_server.core.rows import Features, is_missing, no_value
 from onnxplain_server.core.table import Table
 from onnxplain_server.core.warnings import InputWarning
+from onnxplain_server.explain.binding.model_names import model_names
+from onnxplain_server.explain.binding.weighted_table import unit_of
 from onnxplain_server.explain.question import Question
-from onnxplain_server.explain.rows.model_names import model_names
-from onnxplain_server.explain.rows.weighted_table import unit_of
 from onnxplain_server.explain.sample import RowsUsed, check_row_count
 from onnxplain_server.explain.streaming.row_binding import RowBinding
 from onnxplain_server.methods.registry import method_of

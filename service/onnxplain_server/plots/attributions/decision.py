@@ -16,7 +16,6 @@ from onnxplain_server.plots.attributions.words import (
     result_kind,
     row_name,
 )
-from onnxplain_server.plots.elements.bars import labels_of
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import (
     clean,
@@ -32,6 +31,7 @@ from onnxplain_server.plots.elements.number_formats import (
     spell,
 )
 from onnxplain_server.plots.elements.style import BAR_STEP, PLOT_WIDTH, SERIES_COLOURS, Spec
+from onnxplain_server.plots.marks.bars import labels_of
 from onnxplain_server.plots.units.prediction_units import value_unit
 
 _MOST_STEPS = 12

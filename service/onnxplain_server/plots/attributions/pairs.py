@@ -14,12 +14,12 @@ from onnxplain_server.plots.attributions.measures import (
     mean_sizes,
 )
 from onnxplain_server.plots.attributions.words import result_kind
-from onnxplain_server.plots.elements.bars import JOINT, Bars, labels_of
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, quoted
-from onnxplain_server.plots.elements.naming import spoken
-from onnxplain_server.plots.elements.ranking import finding, strongest, strongest_outputs
+from onnxplain_server.plots.marks.bars import JOINT, Bars, labels_of
+from onnxplain_server.plots.marks.ranking import finding, strongest, strongest_outputs
 from onnxplain_server.plots.matrices.cells import Cell, CellWords, Content, draw
+from onnxplain_server.plots.units.naming import spoken
 from onnxplain_server.plots.units.prediction_units import value_unit
 
 _MOST_FEATURES = 12

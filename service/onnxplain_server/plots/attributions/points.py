@@ -13,12 +13,12 @@ from onnxplain_server.plots.attributions.scatter import (
     spread_rows,
 )
 from onnxplain_server.plots.attributions.words import own_values, result_kind
-from onnxplain_server.plots.elements.bars import labels_of
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
 from onnxplain_server.plots.elements.number_formats import data_number, drawable, share_format
-from onnxplain_server.plots.elements.ranking import strongest_outputs
 from onnxplain_server.plots.elements.style import AREA_SCHEME, PLOT_WIDTH, Spec
+from onnxplain_server.plots.marks.bars import labels_of
+from onnxplain_server.plots.marks.ranking import strongest_outputs
 from onnxplain_server.plots.units.prediction_units import value_unit
 
 _MOST_POINTS = 200

@@ -6,10 +6,10 @@ import numpy as np
 
 from onnxplain_server.methods.attributions import Result
 from onnxplain_server.plots.attributions.words import result_kind
-from onnxplain_server.plots.elements.bars import BarTitles, ErrorBars, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
-from onnxplain_server.plots.elements.naming import spoken
-from onnxplain_server.plots.elements.ranking import counts, finding, strongest
+from onnxplain_server.plots.marks.bars import BarTitles, ErrorBars, draw
+from onnxplain_server.plots.marks.ranking import counts, finding, strongest
+from onnxplain_server.plots.units.naming import spoken
 from onnxplain_server.plots.units.prediction_units import value_unit
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from onnxplain_server.methods.changes.found import Changes, StatisticDifference
 from onnxplain_server.plots.changes.changed_curves import curve_plots
 from onnxplain_server.plots.changes.slopes import slope_plots
-from onnxplain_server.plots.elements.bars import labels_of
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
 from onnxplain_server.plots.elements.style import (
@@ -24,6 +23,7 @@ from onnxplain_server.plots.elements.style import (
     UNCHANGED_COLOUR,
     Spec,
 )
+from onnxplain_server.plots.marks.bars import labels_of
 
 _MOST = 15
 

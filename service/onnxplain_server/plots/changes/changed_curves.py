@@ -9,10 +9,10 @@ import numpy as np
 from onnxplain_server.core.arrays import Vector
 from onnxplain_server.methods.changes.found import Changes, CurveDifference
 from onnxplain_server.plots.axes.layout import Axis, lay_axis
-from onnxplain_server.plots.elements import curves
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, shorten
 from onnxplain_server.plots.elements.number_formats import spell_beside
+from onnxplain_server.plots.marks import curves
 
 _MAX_POINTS, _MAX_CATEGORIES = 400, 40
 _MOST_CURVES = 12

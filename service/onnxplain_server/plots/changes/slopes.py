@@ -11,7 +11,6 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices
 from onnxplain_server.methods.changes.found import OutputRankings
 from onnxplain_server.methods.changes.rankings import RankedFeatures
-from onnxplain_server.plots.elements.bars import labels_of
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import clean, shorten, shorten_apart
 from onnxplain_server.plots.elements.style import (
@@ -21,6 +20,7 @@ from onnxplain_server.plots.elements.style import (
     UNCHANGED_COLOUR,
     Spec,
 )
+from onnxplain_server.plots.marks.bars import labels_of
 
 _MOST = 10
 _LABEL_LENGTH = 26

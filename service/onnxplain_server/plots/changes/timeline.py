@@ -11,7 +11,6 @@ import numpy as np
 
 from onnxplain_server.methods.changes.matching import KeptStatistics
 from onnxplain_server.methods.resampling import ReplicatedStatistic, t_quantile
-from onnxplain_server.plots.elements.bars import labels_of
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
 from onnxplain_server.plots.elements.style import (
@@ -20,6 +19,7 @@ from onnxplain_server.plots.elements.style import (
     SERIES_COLOURS,
     Spec,
 )
+from onnxplain_server.plots.marks.bars import labels_of
 
 _MOST_LINES, _MOST_PLOTS = 5, 4
 _MOST_TICKS = 5

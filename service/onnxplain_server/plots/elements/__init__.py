@@ -1,4 +1,4 @@
-"""Plot elements that several methods share: bars, curves, heat maps, labels, style.
+"""Plot elements that several methods share: charts, labels, numbers, planes, style.
 
 Read `chart` and `labels` first. Nothing here knows of a particular plot.
 """

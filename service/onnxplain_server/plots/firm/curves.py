@@ -15,7 +15,6 @@ from onnxplain_server.plots.axes.missing_values import is_missing
 from onnxplain_server.plots.axes.number_line import NumberLine, fits_line
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import clean, distinguish, shorten
-from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import data_number, scale_format
 from onnxplain_server.plots.elements.style import (
     NARROWEST_WIDTH,
@@ -23,6 +22,7 @@ from onnxplain_server.plots.elements.style import (
     SERIES_COLOURS,
     Spec,
 )
+from onnxplain_server.plots.units.naming import spoken
 
 _MAX_PANELS = 6
 _MAX_COLUMNS = 3

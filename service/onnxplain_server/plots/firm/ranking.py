@@ -9,14 +9,14 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.methods.firm import Estimator, Result
 from onnxplain_server.methods.firm.result import FirmImportance
-from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars, draw, labels_of
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, distinguish, is_comparison, with_value
-from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import drawable
-from onnxplain_server.plots.elements.ranking import MOST_BARS, counts, finding
 from onnxplain_server.plots.elements.style import MOST_SERIES
 from onnxplain_server.plots.firm import curves, squares
+from onnxplain_server.plots.marks.bars import Bars, BarTitles, ErrorBars, draw, labels_of
+from onnxplain_server.plots.marks.ranking import MOST_BARS, counts, finding
+from onnxplain_server.plots.units.naming import spoken
 from onnxplain_server.plots.units.prediction_units import value_unit
 
 _TITLE = "Feature importance ranking measure"

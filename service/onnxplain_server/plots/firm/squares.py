@@ -11,9 +11,9 @@ from onnxplain_server.methods.firm.result import PairGrid
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import clean, identifiers, short_names, shorten
-from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import data_number, share_format
 from onnxplain_server.plots.elements.style import PLOT_WIDTH, Spec
+from onnxplain_server.plots.units.naming import spoken
 
 _MAX_LITERALS = 30
 _MAX_OUTPUTS = 2

@@ -13,18 +13,18 @@ import numpy as np
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods.interactions import Result, Statistic
 from onnxplain_server.plots.claims.pair_coverage import pair_coverage
-from onnxplain_server.plots.elements.bars import Bars, BarTitles, ErrorBars
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import distinguish
-from onnxplain_server.plots.elements.naming import spoken
-from onnxplain_server.plots.elements.ranking import (
+from onnxplain_server.plots.marks.bars import Bars, BarTitles, ErrorBars
+from onnxplain_server.plots.marks.ranking import (
     counts,
     each,
     finding,
     strongest,
     strongest_outputs,
 )
-from onnxplain_server.plots.elements.switch import Measure, draw
+from onnxplain_server.plots.marks.switch import Measure, draw
+from onnxplain_server.plots.units.naming import spoken
 from onnxplain_server.plots.units.prediction_units import units_of
 
 

@@ -10,11 +10,11 @@ from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods import interactions, permutation_importance
 from onnxplain_server.methods.interactions import GROUP_SIGN
 from onnxplain_server.plots.claims.leaders import leaders
-from onnxplain_server.plots.elements.bars import BarTitles, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import short_names
-from onnxplain_server.plots.elements.naming import spoken
-from onnxplain_server.plots.elements.ranking import counts, strongest
+from onnxplain_server.plots.marks.bars import BarTitles, draw
+from onnxplain_server.plots.marks.ranking import counts, strongest
+from onnxplain_server.plots.units.naming import spoken
 from onnxplain_server.plots.units.shown_losses import ShownLoss
 
 _TITLE = "Feature importance, two ways"

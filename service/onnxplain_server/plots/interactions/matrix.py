@@ -18,13 +18,13 @@ import numpy as np
 from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.methods.interactions import GROUP_SIGN, Result, Statistic
 from onnxplain_server.plots.claims.pair_coverage import pair_coverage
-from onnxplain_server.plots.elements.bars import JOINT, Bars
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, short_names
-from onnxplain_server.plots.elements.naming import spoken
-from onnxplain_server.plots.elements.ranking import finding, strongest
+from onnxplain_server.plots.marks.bars import JOINT, Bars
+from onnxplain_server.plots.marks.ranking import finding, strongest
 from onnxplain_server.plots.matrices.cells import Cell, CellWords, Content, draw
 from onnxplain_server.plots.matrices.seriation import seriate
+from onnxplain_server.plots.units.naming import spoken
 from onnxplain_server.plots.units.prediction_units import Units, units_of
 
 _TITLE = "Importances and interactions"

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from onnxplain_server.methods.swarm import Result
 from onnxplain_server.plots.drawing import Drawing
-from onnxplain_server.plots.elements.naming import Naming
 from onnxplain_server.plots.swarm.importances import plots
+from onnxplain_server.plots.units.naming import Naming
 
 
 def _named(result: Result, naming: Naming) -> Result:

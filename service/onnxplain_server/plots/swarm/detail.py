@@ -11,9 +11,8 @@ from onnxplain_server.methods.swarm import Effect, Result
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, distinguish, shorten, shorten_apart
-from onnxplain_server.plots.elements.naming import class_phrase
-from onnxplain_server.plots.elements.ranking import MOST_BARS
 from onnxplain_server.plots.elements.style import Spec
+from onnxplain_server.plots.marks.ranking import MOST_BARS
 from onnxplain_server.plots.swarm import panels, summary
 from onnxplain_server.plots.swarm.axes import (
     PALE,
@@ -23,6 +22,7 @@ from onnxplain_server.plots.swarm.axes import (
     score_scale,
 )
 from onnxplain_server.plots.swarm_words import words_of
+from onnxplain_server.plots.units.naming import class_phrase
 
 _HINT = "Click the right end of a feature's row to see it in detail, or to hide it."
 

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from onnxplain_server.methods.swarm import Effect, Result
-from onnxplain_server.plots.elements.bars import BarTitles, draw
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, identifiers, shorten
-from onnxplain_server.plots.elements.naming import spoken
-from onnxplain_server.plots.elements.ranking import counts, finding, strongest
 from onnxplain_server.plots.elements.style import MOST_SERIES
+from onnxplain_server.plots.marks.bars import BarTitles, draw
+from onnxplain_server.plots.marks.ranking import counts, finding, strongest
 from onnxplain_server.plots.swarm import detail, similarity
 from onnxplain_server.plots.swarm.axes import measure
 from onnxplain_server.plots.swarm.detail import extrapolation, made_up
+from onnxplain_server.plots.units.naming import spoken
 
 _TITLE = "Stress test: harm done by moving a feature"
 

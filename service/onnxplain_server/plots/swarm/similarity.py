@@ -11,9 +11,9 @@ from onnxplain_server.core.arrays import Indices
 from onnxplain_server.methods.swarm import Result
 from onnxplain_server.plots.elements.chart import Plot, finish, tooltip
 from onnxplain_server.plots.elements.labels import distinguish, shorten_apart
-from onnxplain_server.plots.elements.naming import class_phrase
 from onnxplain_server.plots.elements.number_formats import data_number
 from onnxplain_server.plots.elements.style import MOST_SERIES, SERIES_COLOURS, Spec
+from onnxplain_server.plots.units.naming import class_phrase
 
 _TITLE = "Which classes are taken for each other"
 _SHARES = "Shares of rows, over all weights and features, weights near 0 counting most"

@@ -14,8 +14,8 @@ from onnxplain_server.methods.losses import Measure, is_score
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements import loss_names
 from onnxplain_server.plots.elements.labels import clean
-from onnxplain_server.plots.elements.naming import class_phrase
 from onnxplain_server.plots.elements.number_formats import spell_beside
+from onnxplain_server.plots.units.naming import class_phrase
 from onnxplain_server.plots.units.prediction_units import Units
 from onnxplain_server.plots.units.shown_losses import ShownLoss
 from onnxplain_server.report.finding import joined

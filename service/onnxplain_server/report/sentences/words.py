@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 
 from onnxplain_server.plots.elements.labels import clean, quoted
-from onnxplain_server.plots.elements.naming import spoken
+from onnxplain_server.plots.units.naming import spoken
 from onnxplain_server.plots.units.prediction_units import TOTAL
 from onnxplain_server.report.finding import joined
 

@@ -7,16 +7,15 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
+from onnxplain_server.core.counts.remote_counts import RemoteUse
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Cache
-from onnxplain_server.core.remote.counts import RemoteUse
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.transport.admission.follower import NOBODY, Follower
 from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.transport.audit.usage import Usage
 
 # The deadline is checked in between: with Redis, each batch takes one command of at most 0.25 s.
-_NAMES_PER_BATCH = 4
 _ENTRIES_PER_BATCH = 256
 _BYTES_PER_BATCH = 2**19
 
@@ -129,16 +128,14 @@ class RequestContext:
         self, names: Sequence[str], byte_limit: float = math.inf
     ) -> Sequence[bytes | None]:
         """Get cached numbers of this caller, model and table; see `RequestHost.cache_get`."""
-        values: list[bytes | None] = []
-        size = 0
+
+        def go_on(byte_count: int) -> bool:
+            self.control.check("while the cache was read")
+            return byte_count < byte_limit
+
         with span("cache get"):
-            while len(values) < len(names) and size < byte_limit:
-                self.control.check("while the cache was read")
-                batch = names[len(values) : len(values) + _NAMES_PER_BATCH]
-                fetched = self._cache.get_many([self._prefix + name for name in batch])
-                size += sum(len(value or b"") for value in fetched)
-                values += fetched
-        return values
+            self.control.check("while the cache was read")
+            return self._cache.get_many([self._prefix + name for name in names], go_on)
 
     def cache_put(self, entries: Mapping[str, bytes]) -> None:
         """Put numbers into the cache under this caller, model and table."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
-from onnxplain_server.core.remote.counts import RemoteUse
+from onnxplain_server.core.counts.remote_counts import RemoteUse
 from onnxplain_server.transport.audit.ended_explanation import EndedExplanation
 
 _DIGITS = 6

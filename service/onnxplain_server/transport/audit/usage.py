@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from onnxplain_server.core.remote.counts import NO_USE, RemoteUse
+from onnxplain_server.core.counts.remote_counts import NO_USE, RemoteUse
 from onnxplain_server.core.request import Reply
 from onnxplain_server.telemetry.spans import Span
 

@@ -11,7 +11,7 @@ import grpc
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.tracing import Tracer
 from onnxplain_server.transport.admission.authentication import Authenticator, Credentials
-from onnxplain_server.transport.grpc.grpc_errors import answering, name_caller
+from onnxplain_server.transport.grpc_errors import answering, name_caller
 from onnxplain_server.transport.grpc_methods import INFERENCE_SERVICE
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 

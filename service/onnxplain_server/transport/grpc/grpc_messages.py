@@ -13,7 +13,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.spans import Spans
 from onnxplain_server.transport.admission import caller_addresses
 from onnxplain_server.transport.admission.admission import Caller, CallerKey
-from onnxplain_server.transport.grpc.grpc_errors import caller_name
+from onnxplain_server.transport.grpc_errors import caller_name
 
 _Message = TypeVar("_Message", bound=Message)
 

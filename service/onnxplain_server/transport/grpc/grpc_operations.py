@@ -25,10 +25,10 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.telemetry.tracing import Tracer
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.grpc.call_limit import CallLimit
-from onnxplain_server.transport.grpc.grpc_errors import answering, caller_name
 from onnxplain_server.transport.grpc.grpc_messages import caller_of, parser
 from onnxplain_server.transport.grpc.interceptors import count
 from onnxplain_server.transport.grpc.receiving import MessageReceiver
+from onnxplain_server.transport.grpc_errors import answering, caller_name
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.operation_arguments import wait_seconds
 from onnxplain_server.transport.operations.operation_calls import OperationCalls

@@ -23,10 +23,10 @@ from onnxplain_server.transport.admission.admission import Caller
 from onnxplain_server.transport.admission.coming_uploads import ComingUploads
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.grpc import grpc_uploads
-from onnxplain_server.transport.grpc.grpc_errors import answering
 from onnxplain_server.transport.grpc.grpc_messages import caller_of, parser
 from onnxplain_server.transport.grpc.interceptors import count, reserved
 from onnxplain_server.transport.grpc.receiving import MessageReceiver
+from onnxplain_server.transport.grpc_errors import answering
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.operation_calls import PART_BYTES, OperationCalls
 from onnxplain_server.transport.service import Service

@@ -10,7 +10,7 @@ import grpc
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission.ticket import Ticket
-from onnxplain_server.transport.grpc.grpc_errors import forget_frames
+from onnxplain_server.transport.grpc_errors import forget_frames
 
 _IDLE_SECONDS = 15.0
 _BYTES_PER_SECOND = 2**20

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from onnxplain_server.core.cluster.counts import ClusterCounts, ClusterState, TaskOutcome
+from onnxplain_server.core.counts.cluster_counts import ClusterCounts, ClusterState, TaskOutcome
 
 _COUNTERS = {
     "onnxplain_cluster_lost_workers": (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from prometheus_client.core import CounterMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from onnxplain_server.core.remote.counts import CountKind
+from onnxplain_server.core.counts.remote_counts import CountKind
 from onnxplain_server.core.remote.sessions import RemoteSessions
 
 _METRICS = {

@@ -28,7 +28,7 @@ from onnxplain_server.transport.admission.admission import Caller, RequestIds
 from onnxplain_server.transport.admission.follower import Follower
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.ticket import Ticket
-from onnxplain_server.transport.grpc.grpc_errors import error_status
+from onnxplain_server.transport.grpc_errors import error_status
 from onnxplain_server.transport.operations.heartbeat import Heartbeat
 from onnxplain_server.transport.operations.keeper import Keeper
 from onnxplain_server.transport.service import Service

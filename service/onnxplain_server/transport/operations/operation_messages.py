@@ -11,7 +11,7 @@ from onnxplain.v1.plan_pb2 import ExplanationPlan
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.operations import Operation, OperationState
-from onnxplain_server.transport.grpc.grpc_errors import error_status
+from onnxplain_server.transport.grpc_errors import error_status
 
 _PREFIX = "operations/"
 _TYPE = f"type.googleapis.com/{ExplainResponse.DESCRIPTOR.full_name}"

@@ -12,8 +12,8 @@ from onnx import ModelProto
 from onnxplain_server.core.arrays import Array, Matrix, Vector
 from onnxplain_server.trees.reading.check import magnitude
 from onnxplain_server.trees.reading.ensemble import Ensemble, build_ensemble
-from onnxplain_server.trees.reading.linear.with_trees import EnsembleWithLinear
 from onnxplain_server.trees.reading.refusal import Refusal, RefusedError
+from onnxplain_server.trees.reading.sums.with_trees import EnsembleWithLinear
 from onnxplain_server.trees.reading.walk import walk_graph
 
 Trees: TypeAlias = "Ensemble | EnsembleWithLinear | LinkedEnsemble"

@@ -22,13 +22,13 @@ from werkzeug.http import parse_options_header
 from onnxplain_server.core.contract_limits import IndividualConditionalExpectationOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
-from onnxplain_server.wire.explained.binary_tensors import read_binary
 from onnxplain_server.wire.explained.explained_columns import cells_of, put_first, row_count_of
+from onnxplain_server.wire.inference.binary_tensors import read_binary
 from onnxplain_server.wire.inference.infer_request import read_infer_request
 from onnxplain_server.wire.kept_parts import separate_parts
 from onnxplain_server.wire.media_types import BINARY_TENSORS, CSV_TYPES, INFER_REQUEST, JSON_LENGTH
-from onnxplain_server.wire.requests.json_reader import ANY, JsonReader, MessageShape, ObjectShape
 from onnxplain_server.wire.rest_table import FORMS, TABLE_SHAPES
+from onnxplain_server.wire.scanning.json_reader import ANY, JsonReader, MessageShape, ObjectShape
 
 GLOBAL = "global"
 """Parameter that asks for explanations of the model on the background, without rows."""

@@ -7,9 +7,9 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.wire.explained.binary_tensors import finite_values, read_values
+from onnxplain_server.wire.inference.binary_tensors import finite_values, read_values
 from onnxplain_server.wire.inference.inference_pb2 import ModelInferRequest
-from onnxplain_server.wire.requests.field_scan import malformed, scan
+from onnxplain_server.wire.scanning.field_scan import malformed, scan
 
 _NAME, _ID = (
     ModelInferRequest.DESCRIPTOR.fields_by_name[field].number for field in ("model_name", "id")

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.messages.native_files import native_format
 from onnxplain_server.core.messages.no_model import no_model
-from onnxplain_server.wire.requests.field_scan import MessageField, TooManyFieldsError, scan
+from onnxplain_server.wire.scanning.field_scan import MessageField, TooManyFieldsError, scan
 
 _GRAPH = 7  # ModelProto.graph
 _NODE, _OUTPUT = 1, 12  # GraphProto.node, GraphProto.output

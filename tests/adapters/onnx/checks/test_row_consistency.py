@@ -14,7 +14,8 @@ from onnxplain_server.adapters.onnx import load
 from onnxplain_server.adapters.onnx.checks.row_consistency import Inconsistency, compare, row_names
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blob
+from onnxplain_server.core.interfaces import Blob, Call
+from onnxplain_server.core.request import ServiceMethod
 from onnxplain_server.wire.blobs import identify
 
 ALWAYS_THE_SAME = "neg", "declared_rows", "turned_row", "first_row"
@@ -131,7 +132,7 @@ def request(model, rows: bytes = ROWS, **overrides) -> bytes:
 
 def test_such_a_model_is_refused_with_the_reason(make, build, runner: InProcess) -> None:
     with pytest.raises(ExplainError, match="draws random numbers") as refused:
-        runner.explain(request(models(build)["noise"]), {}, make.host())
+        runner.answer(Call(ServiceMethod.EXPLAIN, request(models(build)["noise"])), make.host())
 
     assert refused.value.reason is Reason.INCONSISTENT_MODEL
     assert "allow_inconsistent_model" in refused.value.message
@@ -143,7 +144,9 @@ def test_where_it_is_allowed_a_warning_tells_and_nothing_is_cached(
     host = make.host()
     serialised = request(models(build)["noise"], allow_inconsistent_model=True)
 
-    answer: Any = ExplainResponse.FromString(runner.explain(serialised, {}, host).content)
+    answer: Any = ExplainResponse.FromString(
+        runner.answer(Call(ServiceMethod.EXPLAIN, serialised), host).content
+    )
 
     assert [warning.code for warning in answer.warnings] == [
         "INCONSISTENT_MODEL",
@@ -171,7 +174,9 @@ def test_rows_of_the_table_count_for_more_than_rows_made_up(make, build, runner:
     assert "made-up rows" in load(model.SerializeToString()).inconsistency
     host = make.host()
 
-    answer: Any = ExplainResponse.FromString(runner.explain(request(model), {}, host).content)
+    answer: Any = ExplainResponse.FromString(
+        runner.answer(Call(ServiceMethod.EXPLAIN, request(model)), host).content
+    )
 
     warning, _ = answer.warnings
     assert warning.code == "INCONSISTENT_ELSEWHERE"
@@ -188,7 +193,9 @@ def test_the_size_is_told_with_the_rows_of_the_table(make, build, runner: InProc
     rows = b"a,b,c\n0,1,2\n130,3,4\n30,5,6\n"
 
     with pytest.raises(ExplainError) as refused:
-        runner.explain(request(neighbours(build, 100.0), rows), {}, make.host())
+        runner.answer(
+            Call(ServiceMethod.EXPLAIN, request(neighbours(build, 100.0), rows)), make.host()
+        )
 
     assert refused.value.reason is Reason.INCONSISTENT_MODEL
     assert refused.value.message.startswith(
@@ -218,7 +225,7 @@ def test_the_check_of_one_request_is_not_taken_for_another(make, build, runner: 
             identify(table): Blob("csv", table, "table.id"),
         }
         try:
-            runner.explain(serialised, blobs, make.host())
+            runner.answer(Call(ServiceMethod.EXPLAIN, serialised, blobs), make.host())
         except ExplainError as error:
             return error.reason is Reason.INCONSISTENT_MODEL
         return False
@@ -253,15 +260,18 @@ def test_a_model_of_whole_numbers_is_tried_on_the_numbers_of_the_caller(
     assert "made-up rows" in load(model.SerializeToString()).inconsistency
 
     answer: Any = ExplainResponse.FromString(
-        runner.explain(
-            request(model, b"a,b,c\n7,80,256\n9,32,10\n65,2,3\n"), {}, make.host()
+        runner.answer(
+            Call(ServiceMethod.EXPLAIN, request(model, b"a,b,c\n7,80,256\n9,32,10\n65,2,3\n")),
+            make.host(),
         ).content
     )
     assert answer.warnings[0].code == "INCONSISTENT_ELSEWHERE"
 
     # The verdict belongs to the rows: another table of the same model, which is loaded, is refused.
     with pytest.raises(ExplainError, match=r"rows 0 and 1 .* of 2 rows of it that were tried"):
-        runner.explain(request(model, b"a,b,c\n7,80,0\n9,1,10\n"), {}, make.host())
+        runner.answer(
+            Call(ServiceMethod.EXPLAIN, request(model, b"a,b,c\n7,80,0\n9,1,10\n")), make.host()
+        )
 
 
 def test_a_model_that_made_up_rows_do_not_find_out_is_found_by_the_tables(
@@ -272,7 +282,7 @@ def test_a_model_that_made_up_rows_do_not_find_out_is_found_by_the_tables(
     rows = b"a,b,c\n0,1,2\n200000,3,4\n30,5,6\n"
 
     with pytest.raises(ExplainError, match="of the table") as refused:
-        runner.explain(request(model, rows), {}, make.host())
+        runner.answer(Call(ServiceMethod.EXPLAIN, request(model, rows)), make.host())
 
     assert refused.value.reason is Reason.INCONSISTENT_MODEL
 
@@ -281,7 +291,9 @@ def test_rows_that_are_all_equal_excuse_no_model(make, build, runner: InProcess)
     rows = b"a,b,c\n1,2,3\n1,2,3\n1,2,3\n"
 
     with pytest.raises(ExplainError, match="made-up rows") as refused:
-        runner.explain(request(models(build)["mean"], rows), {}, make.host())
+        runner.answer(
+            Call(ServiceMethod.EXPLAIN, request(models(build)["mean"], rows)), make.host()
+        )
 
     assert refused.value.reason is Reason.INCONSISTENT_MODEL
 

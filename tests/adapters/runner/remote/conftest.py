@@ -20,7 +20,9 @@ from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.remote.open_remote import open_remote
 from onnxplain_server.adapters.remote.policy import RemotePolicy
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.interfaces import Call
 from onnxplain_server.core.remote.models import RemotePredictions
+from onnxplain_server.core.request import ServiceMethod
 
 from tools.stores.model_server import NAME, ServedModel, serving
 
@@ -49,16 +51,18 @@ class Asking:
         return ExplainRequest(methods=methods, **(usual | given))
 
     def explain(self, host: Any, request: ExplainRequest) -> ExplainResponse:
-        reply = self.runner.explain(request.SerializeToString(), {}, host)
+        reply = self.runner.answer(Call(ServiceMethod.EXPLAIN, request.SerializeToString()), host)
         return ExplainResponse.FromString(reply.content)
 
     def plan(self, host: Any, request: ExplainRequest) -> ExplanationPlan:
-        reply = self.runner.plan(request.SerializeToString(), {}, host)
+        reply = self.runner.answer(Call(ServiceMethod.PLAN, request.SerializeToString()), host)
         return ExplanationPlan.FromString(reply.content)
 
     def describe(self, host: Any, model: Model) -> Any:
         request = DescribeModelRequest(model=model).SerializeToString()
-        return DescribeModelResponse.FromString(self.runner.describe(request, {}, host).content)
+        return DescribeModelResponse.FromString(
+            self.runner.answer(Call(ServiceMethod.DESCRIBE, request), host).content
+        )
 
 
 @pytest.fixture

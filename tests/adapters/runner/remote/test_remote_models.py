@@ -18,7 +18,8 @@ from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.request import ReplyFormat
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ReplyFormat, ServiceMethod
 
 from tools.stores.model_server import of_function
 from tools.waiting import PATIENCE_SECONDS
@@ -437,7 +438,10 @@ def test_a_part_of_an_answer_is_published_only_by_the_same_model(asking, make) -
     asked = remote.request(TABLE, PAIRS, CURVES, partial=True)
 
     with pytest.raises(ExplainError) as raised:
-        remote.runner.explain(asked.SerializeToString(), {}, host, ReplyFormat.EVENT)
+        remote.runner.answer(
+            Call(ServiceMethod.EXPLAIN, asked.SerializeToString(), reply_format=ReplyFormat.EVENT),
+            host,
+        )
 
     assert raised.value.reason is Reason.REMOTE_MODEL_CHANGED
     assert published == []

@@ -16,8 +16,10 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.runner.remote.call_slots import CallSlots
 from onnxplain_server.adapters.runner.remote.model import RemoteModel
 from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.interfaces import Call
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.remote.models import RemoteDescription
+from onnxplain_server.core.request import ServiceMethod
 
 NAMES = tuple("abcdefghij")
 
@@ -64,10 +66,12 @@ def test_all_pairs_take_no_more_rows_than_the_law_and_the_plan(make: Any, row_co
     calls, p = Calls(), len(NAMES)
     runner = InProcess(1, remotes=lambda _address, _control: calls)
     asked = request(row_count, p)
-    plan = ExplanationPlan.FromString(runner.plan(asked, {}, make.host()).content)
+    plan = ExplanationPlan.FromString(
+        runner.answer(Call(ServiceMethod.PLAN, asked), make.host()).content
+    )
     calls.rows.clear()
 
-    reply = runner.explain(asked, {}, make.host())
+    reply = runner.answer(Call(ServiceMethod.EXPLAIN, asked), make.host())
     runner.close()
 
     answer, sweeps = ExplainResponse.FromString(reply.content), p + p * (p - 1) // 2
@@ -84,7 +88,7 @@ def test_a_budget_is_kept(make: Any, budget: int) -> None:
     runner = InProcess(1, remotes=lambda _address, _control: calls)
     asked = request(100, len(NAMES), budget_predicted_row_count=budget)
 
-    reply = runner.explain(asked, {}, make.host())
+    reply = runner.answer(Call(ServiceMethod.EXPLAIN, asked), make.host())
     runner.close()
 
     answer, checks = ExplainResponse.FromString(reply.content), 16 * 4

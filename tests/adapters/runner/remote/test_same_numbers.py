@@ -25,6 +25,8 @@ from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.remote.open_remote import open_remote
 from onnxplain_server.adapters.remote.policy import RemotePolicy
 from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
 
 from tools.stores.model_server import NAME
 
@@ -115,8 +117,9 @@ def test_a_remote_has_the_numbers_of_its_onnx_file(
     name, url = models
     runner = InProcess(2, remotes=lambda address, c: open_remote(address, RemotePolicy(), c))
     file = Model(content=(MODELS / f"{name}.onnx").read_bytes())
-    described = runner.describe(
-        DescribeModelRequest(model=file).SerializeToString(), {}, make.host()
+    described = runner.answer(
+        Call(ServiceMethod.DESCRIBE, DescribeModelRequest(model=file).SerializeToString()),
+        make.host(),
     )
     told = DescribeModelResponse.FromString(described.content).model
     asked = ExplainRequest(
@@ -137,7 +140,7 @@ def test_a_remote_has_the_numbers_of_its_onnx_file(
         request = ExplainRequest()
         request.CopyFrom(asked)
         request.model.CopyFrom(model)
-        reply = runner.explain(request.SerializeToString(), {}, make.host())
+        reply = runner.answer(Call(ServiceMethod.EXPLAIN, request.SerializeToString()), make.host())
         answers.append(ExplainResponse.FromString(reply.content))
     runner.close()
 

@@ -32,7 +32,7 @@ from onnxplain_server.adapters.cluster.server.task_frames import (
 )
 from onnxplain_server.adapters.cluster.server.task_session import serve_session
 from onnxplain_server.adapters.listed import confined_process
-from onnxplain_server.core.cluster.counts import ClusterState
+from onnxplain_server.core.counts.cluster_counts import ClusterState
 from onnxplain_server.core.errors import ExplainError, Reason
 
 _THREAD_COUNT = 256

@@ -24,7 +24,7 @@ from onnxplain_server.adapters.listed.network_process import (
     NetworkProcess,
     ProcessProgram,
 )
-from onnxplain_server.core.cluster.counts import ClusterCounts, ClusterState
+from onnxplain_server.core.counts.cluster_counts import ClusterCounts, ClusterState
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import FetchControl
 

@@ -17,7 +17,7 @@ from enum import Enum
 from hashlib import sha256
 
 from onnxplain_server.adapters.workers.ipc.payloads import PARENT_REASONS
-from onnxplain_server.core.cluster.counts import ClusterCounts, ClusterState
+from onnxplain_server.core.counts.cluster_counts import ClusterCounts, ClusterState
 from onnxplain_server.core.errors import ExplainError, Reason
 
 CONTENT_LIMIT = 2**29

@@ -20,7 +20,7 @@ from onnxplain_server.adapters.onnx.analysis.additive import (
 )
 from onnxplain_server.adapters.onnx.analysis.ensembles import LINKED, add_scores, link_function
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
-from onnxplain_server.adapters.onnx.outputs import OutputTensor
+from onnxplain_server.adapters.onnx.analysis.outputs import OutputTensor
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.trees.reading.onnx_nodes import attribute

@@ -8,9 +8,8 @@ from onnx import ModelProto
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.analysis.margin import read_margin
-from onnxplain_server.adapters.onnx.outputs import OutputTensor
+from onnxplain_server.adapters.onnx.analysis.outputs import OutputTensor
 from onnxplain_server.core.errors import ExplainError
-from onnxplain_server.trees.reading.linear.with_trees import EnsembleWithLinear, read_sums
 from onnxplain_server.trees.reading.links import (
     LinkedEnsemble,
     LinkFunction,
@@ -18,6 +17,7 @@ from onnxplain_server.trees.reading.links import (
     read_exponentials,
 )
 from onnxplain_server.trees.reading.refusal import Refusal, RefusedError
+from onnxplain_server.trees.reading.sums.with_trees import EnsembleWithLinear, read_sums
 
 
 def read_trees(

@@ -9,10 +9,10 @@ import numpy as np
 from onnx import ModelProto
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
+from onnxplain_server.adapters.onnx.analysis.outputs import OutputTensor
 from onnxplain_server.adapters.onnx.analysis.precision import element_types
 from onnxplain_server.adapters.onnx.inputs import Feed
 from onnxplain_server.adapters.onnx.large_values import NO_VALUES
-from onnxplain_server.adapters.onnx.outputs import OutputTensor
 from onnxplain_server.adapters.onnx.terms.cut_graph import CutGraph
 from onnxplain_server.adapters.onnx.terms.dependence import read_dependence, single_parts
 from onnxplain_server.adapters.onnx.terms.feature_sets import is_pair, is_single, pair_of

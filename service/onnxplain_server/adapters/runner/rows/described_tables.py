@@ -14,9 +14,10 @@ from onnxplain_server.adapters.runner.remote.opened import OpenedRemote
 from onnxplain_server.adapters.runner.request_parts import model_file
 from onnxplain_server.adapters.runner.table_cache import TableCache
 from onnxplain_server.core.binding.input_columns import check_inputs_named
-from onnxplain_server.core.interfaces import Blobs, ComputationHost
+from onnxplain_server.core.interfaces import Blobs, Call, ComputationHost
 from onnxplain_server.core.model import HasInputs
 from onnxplain_server.core.remote.models import RemoteModels
+from onnxplain_server.core.request import NO_WORK, Work
 from onnxplain_server.explain import Question
 from onnxplain_server.explain.rows.describe_table import describe_table
 from onnxplain_server.explain.rows.matching import match
@@ -43,20 +44,20 @@ class DescribedTables:
         self._remotes = remotes
 
     def answer(
-        self, request: bytes, blobs: Blobs, host: ComputationHost
-    ) -> service_pb2.DescribeTableResponse:
+        self, call: Call, host: ComputationHost
+    ) -> tuple[service_pb2.DescribeTableResponse, Work]:
         """Answer a serialised DescribeTableRequest."""
         message = service_pb2.DescribeTableRequest()
         with span("decode"):
-            question.parse(request, message)
+            question.parse(call.request, message)
             columns, choice = table_descriptions.read(message)
-            table = self._tables.read(message.table, blobs)
+            table = self._tables.read(message.table, call.blobs)
         check_inputs_named(columns.input_columns)
-        with self._model(message, blobs, host, columns) as model:
+        with self._model(message, call.blobs, host, columns) as model:
             table = as_model_reads(table, columns, model)
             summary = describe_table(table, choice, host)
             matching = match(model, table, columns) if model else None
-        return table_descriptions.write(summary, matching)
+        return table_descriptions.write(summary, matching), NO_WORK
 
     @contextmanager
     def _model(

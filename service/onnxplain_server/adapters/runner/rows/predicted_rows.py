@@ -12,7 +12,7 @@ from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain_server.adapters.runner.loaded_models import LoadedModels
 from onnxplain_server.adapters.runner.request_parts import Asked, request_key
 from onnxplain_server.adapters.runner.table_cache import TableCache
-from onnxplain_server.core.interfaces import Blobs, ComputationHost
+from onnxplain_server.core.interfaces import Call, ComputationHost
 from onnxplain_server.core.request import Work
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain.expected_predictions.check import check
@@ -47,11 +47,11 @@ class PredictionRequests:
         self._threads = threads
 
     def predict(
-        self, request: bytes, blobs: Blobs, host: ComputationHost
+        self, call: Call, host: ComputationHost
     ) -> tuple[service_pb2.PredictResponse, Work]:
         """Answer a serialised PredictRequest."""
         message = service_pb2.PredictRequest()
-        asked = self._asked(request, message, blobs, host)
+        asked = self._asked(call, message, host)
         with closing(asked):
             predicted = predict(
                 *asked.arguments(self._models, self._threads), tuple(message.row_indices)
@@ -61,25 +61,24 @@ class PredictionRequests:
         return predictions.write(predicted), work
 
     def check(
-        self, request: bytes, blobs: Blobs, host: ComputationHost
+        self, call: Call, host: ComputationHost
     ) -> tuple[service_pb2.CheckModelResponse, Work]:
         """Answer a serialised CheckModelRequest."""
-        asked = self._asked(request, service_pb2.CheckModelRequest(), blobs, host)
+        asked = self._asked(call, service_pb2.CheckModelRequest(), host)
         with closing(asked):
             checked = check(*asked.arguments(self._models, self._threads))
             asked.finish()
         work = _work(asked, checked.comparison.row_count, checked.predicted_row_count)
         return predictions.write_check(checked), work
 
-    def _asked(
-        self, request: bytes, message: Request, blobs: Blobs, host: ComputationHost
-    ) -> Asked:
+    def _asked(self, call: Call, message: Request, host: ComputationHost) -> Asked:
+        blobs = call.blobs
         with span("decode"):
-            question.parse(request, message)
+            question.parse(call.request, message)
             explain_request = predictions.as_explain_request(message)
             parsed = question.read(explain_request)
             rows, digest = self._tables.read_sent(explain_request, blobs)
-        key = request_key(request, explain_request, blobs)
+        key = request_key(call.request, explain_request, blobs)
         asked = Asked(explain_request, blobs, None, None, None, parsed, host, key, digest, None)
         return self._bind(asked, rows)
 

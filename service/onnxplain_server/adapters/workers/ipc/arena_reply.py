@@ -23,7 +23,7 @@ from onnxplain_server.core.request import (
     RequestParts,
     Work,
 )
-from onnxplain_server.wire.requests.field_scan import scan
+from onnxplain_server.wire.scanning.field_scan import scan
 
 _ID_LIMIT = 100
 _METHODS = frozenset(MethodOptions.DESCRIPTOR.fields_by_name)

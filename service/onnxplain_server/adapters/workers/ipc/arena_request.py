@@ -5,28 +5,30 @@ from __future__ import annotations
 import json
 
 from onnxplain_server.adapters.workers.ipc.arena import Arena, ArenaReader
-from onnxplain_server.core.interfaces import Blob, Blobs
+from onnxplain_server.core.interfaces import Blob, Call
 from onnxplain_server.core.request import Body, ReplyFormat, ServiceMethod
 
 
-def pack(arena: Arena, request: bytes, blobs: Blobs, reply_format: ReplyFormat) -> bytes:
+def pack(arena: Arena, call: Call) -> bytes:
     """Write request and files; return the layout, the payload of the frame."""
-    arena.put(request, *(blob.content for blob in blobs.values()))
+    arena.put(call.request, *(blob.content for blob in call.blobs.values()))
     layout = [
         [name, blob.form, blob.field, len(blob.content), blob.receipt.hex()]
-        for name, blob in blobs.items()
+        for name, blob in call.blobs.items()
     ]
-    return json.dumps([reply_format.value, len(request), layout]).encode()
+    return json.dumps(
+        [call.method.value, call.reply_format.value, len(call.request), layout]
+    ).encode()
 
 
-def unpack(arena: Arena, payload: bytes) -> tuple[bytes, Blobs, ReplyFormat]:
+def unpack(arena: Arena, payload: bytes) -> Call:
     """Read request and files; the parent, which wrote them, is trusted."""
-    reply_format, length, layout = json.loads(payload)
+    method, reply_format, length, layout = json.loads(payload)
     blobs, start = {}, length
     for name, form, field, size, receipt in layout:
         blobs[name] = Blob(form, arena.get(size, start), field, bytes.fromhex(receipt))
         start += size
-    return arena.get(length), blobs, ReplyFormat(reply_format)
+    return Call(ServiceMethod(method), arena.get(length), blobs, ReplyFormat(reply_format))
 
 
 def pack_body(arena: Arena, body: Body) -> bytes:

@@ -27,19 +27,14 @@ _MARK = b"s"
 class FrameKind(IntEnum):
     """Kind of a frame. The parent sends those below 16, the worker the others."""
 
-    EXPLAIN = 1
-    DESCRIBE = 2
+    CALL = 1
     CANCEL = 3
     CACHE_VALUES = 4
     FLIGHT_ROLE = 5
     DECODE = 6
-    PLAN = 7
     SUM = 8
-    DESCRIBE_TABLE = 9
-    PREDICT = 10
     PREDICT_ROWS = 11
     RANGE = 12
-    CHECK = 13
     READY = 16
     LOADING = 17
     LOADED = 18

@@ -1,1 +1,1 @@
-"""Linear functions of features beside trees; start with `with_trees`."""
+"""Linear functions of features beside trees: read `part`, then `targets`."""

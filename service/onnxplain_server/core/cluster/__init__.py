@@ -1,1 +1,0 @@
-"""Cluster of a server: what it did."""

@@ -1,0 +1,1 @@
+"""Scanners: fields of a message and values of JSON, found in bytes without building a message."""

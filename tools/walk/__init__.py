@@ -1,0 +1,4 @@
+"""Walks of questions through the processes of the service, counted by a profile hook.
+
+Read `__main__`, then `hook`, which counts in each process.
+"""
