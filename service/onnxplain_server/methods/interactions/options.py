@@ -103,9 +103,8 @@ def _check_grouping(options: Options, names: Sequence[str], path: str) -> None:
         )
     players = options.players(names)
     count = len(options.groups) + len(options.features) - sum(map(len, options.groups))
-    if len(players) < count or any(
-        name in names and len(members) > 1 for name, members in players.items()
-    ):
+    joined = {name for name, members in players.items() if len(members) > 1}
+    if len(players) < count or not joined.isdisjoint(names):
         raise ExplainError(
             Reason.INVALID_OPTION,
             "the name of a group, its features joined by ' + ', is that of another feature or "
