@@ -241,7 +241,9 @@ def test_tables_name_the_target_where_a_model_only_numbers_its_output(
 
     assert "average loss for price" in told
     assert "variable" not in told
-    assert "variable" in run("compare", *files, "--output", "json").stdout
+    as_json = json.loads(run("compare", *files, "--output", "json").stdout)
+    assert {each["outputName"] for each in as_json["differences"]} == {"variable"}
+    assert "Change of average loss for price" in {plot["title"] for plot in as_json["plots"]}
     shown = re.sub(r"<script>.*?</script>", "", page_of(run, tmp_path, *files), flags=re.DOTALL)
     assert "Change of average loss for price" in shown
 

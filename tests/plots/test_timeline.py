@@ -70,3 +70,17 @@ def test_losses_are_drawn_and_one_run_is_no_timeline(check_readable) -> None:
     check_readable(plot)
     assert [row["series"] for row in plot.vega_lite["data"]["values"]] == ["all"] * 3
     assert timelines(runs[:1]) == ()
+
+
+@pytest.mark.parametrize("apart", [timedelta(days=1), timedelta(minutes=9), timedelta(seconds=3)])
+def test_ticks_stand_at_runs_and_tell_them_apart(apart) -> None:
+    start = START.replace(microsecond=900_000)
+    runs = [run(0, {"zip": 0.1})._replace(at=start + k * apart) for k in range(4)]
+    (plot,) = timelines(runs)
+
+    axis = plot.vega_lite["layer"][1]["encoding"]["x"]["axis"]
+    times = [datetime.fromtimestamp(value / 1000, UTC) for value in axis["values"]]
+    assert [f"{time:%Y-%m-%dT%H:%M:%S}Z" for time in times] == [
+        row["at"] for row in plot.vega_lite["data"]["values"]
+    ]
+    assert len({f"{time:{axis['format']}}" for time in times}) == 4

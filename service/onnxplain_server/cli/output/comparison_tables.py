@@ -59,6 +59,7 @@ def write_comparison(  # noqa: PLR0917 - what is told, and where
     default = Output.TABLE if to_terminal else Output.JSON
     match output or of_ending(Output, target) or default:
         case Output.JSON:
+            comparison.plots.extend(compared.plots(output_naming(answer)))
             text = canonical.encode(comparison, is_indented=True) + "\n"
         case Output.TABLE:
             text = rendered(list(_parts(named, findings)), to_terminal=to_terminal)

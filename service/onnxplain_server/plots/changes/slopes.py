@@ -23,7 +23,7 @@ from onnxplain_server.plots.elements.style import (
 from onnxplain_server.plots.marks.bars import labels_of
 
 _MOST = 10
-_LABEL_LENGTH = 26
+_LABEL_LENGTH = 22
 """Characters of a name, which stands at both sides."""
 _SIDES = ("before", "after")
 _KINDS = {

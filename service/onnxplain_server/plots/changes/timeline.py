@@ -23,6 +23,7 @@ from onnxplain_server.plots.marks.bars import labels_of
 
 _MOST_LINES, _MOST_PLOTS = 5, 4
 _MOST_TICKS = 5
+_FORMATS = "%Y-%m-%d", "%m-%d %H:%M", "%H:%M:%S"
 _LEVEL = 0.95
 _KINDS = {
     "PERMUTATION_IMPORTANCE": ("Permutation importances", "increase of the loss by shuffling"),
@@ -150,12 +151,12 @@ def _row(point: _TimedPoint, label: str, least: float) -> dict[str, object]:
 
 
 def _time_axis(times: Sequence[datetime]) -> Spec:
-    """Return the axis of times, with ticks at some of them: by days where each has its own."""
+    """Return the axis of times, with ticks at some of them, in the first format that tells them."""
     ticks = times[:: -(-len(times) // _MOST_TICKS)]
-    has_days = len({tick.date() for tick in ticks}) == len(ticks)
+    telling = (each for each in _FORMATS if len({f"{t:{each}}" for t in ticks}) == len(ticks))
     axis = {
-        "values": [round(tick.timestamp() * 1000) for tick in ticks],
-        "format": "%Y-%m-%d" if has_days else "%m-%d %H:%M",
+        "values": [int(tick.timestamp()) * 1000 for tick in ticks],  # seconds, as rows have them
+        "format": next(telling, _FORMATS[-1]),
         "grid": False,
         "labelOverlap": "greedy",
     }
