@@ -1,4 +1,4 @@
-"""Thresholds of Vertex AI's monitoring of attributions as rules for `onnxplain compare` and `watch`.
+"""Thresholds of Vertex AI's monitoring of attributions as rules of a comparison.
 
     python convert.py MONITORING.json > rules.toml
 
