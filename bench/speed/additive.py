@@ -1,4 +1,6 @@
-"""Additive engine beside the black box and bare onnxruntime, by processor time in one process.
+"""Additive engine beside the black box and bare onnxruntime, and the overview of wide trees.
+
+Seconds are of processor time in one process.
 
 Processor time, because other work on the machine does not change it much.
 """
@@ -19,7 +21,9 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.arrays import Array
 from onnxplain_server.core.interfaces import Call
 from onnxplain_server.core.request import ServiceMethod
+from sklearn.ensemble import RandomForestRegressor
 
+from bench.shared import ensembles
 from bench.shared.null_host import NullHost
 
 ML = "ai.onnx.ml"
@@ -120,6 +124,19 @@ def wide() -> Case:
     )
 
 
+def wide_forest() -> Case:
+    """Trees grown full on few rows of many columns, and a target."""
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(_WIDE_ROWS, _WIDE)).astype(np.float32)
+    target = (rows[:, :20] @ rng.normal(size=20) + rng.normal(size=_WIDE_ROWS) / 2 > 0).astype(
+        float
+    )
+    fitted = RandomForestRegressor(200, max_features="sqrt", random_state=0).fit(rows, target)
+    model = ensembles.to_onnx(fitted).SerializeToString()
+    columns = {f"x{j}": rows[:, j] for j in range(_WIDE)} | {"y": target}
+    return Case(f"200 trees, {_WIDE} columns, {_WIDE_ROWS} rows", model, columns)
+
+
 def request_of(case: Case, question: Mapping[str, Any], engine: str) -> bytes:
     asked = ExplainRequest(plots=False)
     ParseDict({**question, "engine": engine}, asked)
@@ -188,6 +205,9 @@ def main() -> None:
             theirs, other = timed(runner, request_of(case, question.request, "BLACK_BOX"))
             alone = row_seconds * other.receipt.predicted_row_count
             print(f"{line} {theirs:.2f} | {theirs / ours:.1f} | {alone:.2f} |", flush=True)
+    forest = wide_forest()
+    overview, _ = timed(runner, request_of(forest, {"target_column": "y"}, "TREES"))
+    print(f"| {forest.name} | overview with a target, by TREES | {overview:.2f} | | | |")
     runner.close()
 
 
