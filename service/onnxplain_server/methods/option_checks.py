@@ -63,6 +63,14 @@ def check_groups(
     return tuple(tuple(names[j] for j in group) for group in members)
 
 
+def refuse_groups(groups: Sequence[Sequence[str]], path: str) -> None:
+    """Refuse groups of features."""
+    if groups:
+        raise ExplainError(
+            Reason.INVALID_OPTION, "groups of features are not taken here; leave them out", path
+        )
+
+
 def check_limits(message: type, options: Any, path: str) -> None:
     """Refuse numbers outside the limits that the contract gives them.
 

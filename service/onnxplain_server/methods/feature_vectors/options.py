@@ -13,7 +13,7 @@ from onnxplain_server.core.contract_limits import FeatureVectorsOptions, Knockof
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.limits import within
 from onnxplain_server.methods.feature_vectors.cooccurrence import Rule
-from onnxplain_server.methods.option_checks import check_limits, choose
+from onnxplain_server.methods.option_checks import check_limits, choose, refuse_groups
 
 MOST_IN_MATRIX = 2_000
 """Features up to which a matrix of all pairs is returned."""
@@ -101,6 +101,7 @@ class Options:
     knockoffs: Knockoffs | None = None
     include_cooccurrence: bool = FeatureVectorsOptions.include_cooccurrence.default
     include_similarity: bool = FeatureVectorsOptions.include_similarity.default
+    groups: tuple[tuple[str, ...], ...] = ()
 
     @property
     def grows_forest(self) -> bool:
@@ -150,6 +151,7 @@ def _check_numbers(options: Options, feature_count: int, path: str) -> None:
         raise ExplainError(
             Reason.INVALID_OPTION, "1 repetition tells no spread", f"{path}.repeat_count"
         )
+    refuse_groups(options.groups, f"{path}.groups")
     check_limits(FeatureVectorsOptions, options, path)
     for name in ("include_cooccurrence", "include_similarity"):
         if getattr(options, name) and feature_count > MOST_IN_MATRIX:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from onnxplain_server.core.contract_limits import FirmOptions, FirmPairs
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.firm.covariance import Covariance
-from onnxplain_server.methods.option_checks import check_limits
+from onnxplain_server.methods.option_checks import check_limits, refuse_groups
 from onnxplain_server.methods.resampling import Resampling
 
 MAX_FEATURES = FirmOptions.features.max_items
@@ -61,6 +61,7 @@ class Options:
     contrasts: tuple[Contrast, ...] = ()
     one_hot_target: bool | None = None
     resampling: Resampling = field(default_factory=Resampling)
+    groups: tuple[tuple[str, ...], ...] = ()
 
     @property
     def reads_model(self) -> bool:
@@ -83,6 +84,7 @@ class Options:
 
 def check(options: Options, path: str) -> None:
     """Reject options that are invalid for any table."""
+    refuse_groups(options.groups, f"{path}.groups")
     check_limits(FirmOptions, options, path)
     for i, pairs in enumerate(options.pairs):
         if len(pairs.features) < 2:

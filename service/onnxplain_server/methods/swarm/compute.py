@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -250,7 +250,7 @@ def _effects(  # noqa: PLR0917 - as the searches, and their results
                 shares,
                 result.curve.similarities(limit),
                 histogram(column[cohort.rows], background.weights[cohort.rows], background.unit),
-                reach(column, moved, cohort.truth.weights),
+                replace(reach(column, moved, cohort.truth.weights), feature=options.features[i]),
                 weights_inside(column, move, options.motion.neutral),
             )
         )

@@ -9,7 +9,12 @@ from typing import TypeAlias
 from onnxplain_server.core.contract_limits import SwarmOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.losses import Loss, LossParameters
-from onnxplain_server.methods.option_checks import check_limits, check_row_indices, choose
+from onnxplain_server.methods.option_checks import (
+    check_limits,
+    check_row_indices,
+    choose,
+    refuse_groups,
+)
 
 Search: TypeAlias = SwarmOptions.Search
 """Search for the weight."""
@@ -123,6 +128,7 @@ class Options:
     row_indices: tuple[int, ...] = ()
     loss_expression: str = ""
     parameters: LossParameters = field(default_factory=LossParameters)
+    groups: tuple[tuple[str, ...], ...] = ()
 
     @property
     def measure(self) -> Loss | str | None:
@@ -150,6 +156,7 @@ def resolve(options: Options, movable: Sequence[str], row_count: int, path: str)
             Reason.INVALID_OPTION, "give a score or a loss, not both", f"{path}.score"
         )
     _check_neutral(options.motion, f"{path}.weight_limit")
+    refuse_groups(options.groups, f"{path}.groups")
     check_limits(SwarmOptions, options, path)
     check_row_indices(
         options.row_indices, row_count, SwarmOptions.row_indices, f"{path}.row_indices"

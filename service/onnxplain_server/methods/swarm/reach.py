@@ -26,6 +26,8 @@ class Reach:
         Range in the moved rows at the best weight.
     outside_share : float
         Weight share of moved rows with a value outside the observed range, in [0, 1].
+    feature : str
+        The feature that the ends are of.
     """
 
     observed_low: float
@@ -33,6 +35,7 @@ class Reach:
     moved_low: float
     moved_high: float
     outside_share: float
+    feature: str = ""
 
 
 def reach(observed: Array, moved: Array, weights: Vector) -> Reach:
