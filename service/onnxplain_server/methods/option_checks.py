@@ -11,6 +11,9 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.limits import Limits, within
 from onnxplain_server.core.table import listed
 
+GROUP_SIGN = " + "
+"""What joins the names of a group's features."""
+
 
 def choose(requested: Sequence[str], names: Sequence[str], path: str) -> tuple[str, ...]:
     """Return the requested names, or all if none is requested; reject unknown and repeated ones.
@@ -63,11 +66,59 @@ def check_groups(
     return tuple(tuple(names[j] for j in group) for group in members)
 
 
-def refuse_groups(groups: Sequence[Sequence[str]], path: str) -> None:
-    """Refuse groups of features."""
-    if groups:
+def players(
+    features: Sequence[str], groups: Sequence[tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """Return the features of each feature by itself and of each group, by its name.
+
+    A group stands where its first feature does.
+
+    Parameters
+    ----------
+    features : sequence of str
+    groups : sequence of tuples of str
+        As of `check_groups` and `check_grouping`.
+    """
+    group_of = {name: group for group in groups for name in group}
+    members = dict.fromkeys(group_of.get(name, (name,)) for name in features)
+    return {GROUP_SIGN.join(each): each for each in members}
+
+
+def check_grouping(
+    features: Sequence[str], groups: Sequence[tuple[str, ...]], names: Sequence[str], path: str
+) -> None:
+    """Refuse groups of features that are not considered, or whose names are not their own.
+
+    Parameters
+    ----------
+    features : sequence of str
+        Those considered.
+    names : sequence of str
+        All.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION.
+    """
+    left_out = tuple(name for group in groups for name in group if name not in features)
+    if left_out:
         raise ExplainError(
-            Reason.INVALID_OPTION, "groups of features are not taken here; leave them out", path
+            Reason.INVALID_OPTION,
+            f"groups have {listed(left_out)}, which features leaves out; name all features of a "
+            "group in features, or none",
+            path,
+        )
+    named = players(features, groups)
+    count = len(groups) + len(features) - sum(map(len, groups))
+    if len(named) < count or any(
+        name in names and len(members) > 1 for name, members in named.items()
+    ):
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "the name of a group, its features joined by ' + ', is that of another feature or "
+            "group; rename a column",
+            path,
         )
 
 

@@ -120,6 +120,7 @@ def _from_grown_forest(task: Task, options: Options) -> Job[Result]:
             values,
             values.ndim == 1,
             weights / weights.max(),  # so that multiples of weights break ties of splits alike
+            feature_vectors.player_numbers(options),
         )
         return feature_vectors.from_training_data(
             options, training_data, task.question.seed, pool.run, partial(cached, pool.ledger)
