@@ -264,6 +264,28 @@ def test_one_hot_columns_are_their_category(client: onnxplain.Client) -> None:
     assert shares["kind_blue"] == pytest.approx((kind == 2).mean())
 
 
+def test_one_hot_columns_that_count_singly_are_suggested(client: onnxplain.Client) -> None:
+    """Asked for as suggested, the answer suggests nothing more."""
+    table, kind = {"x": np.arange(60) % 7 * 1.0}, np.arange(60) % 3
+    table |= {f"kind_{level}": (kind == k) * 1.0 for k, level in enumerate(LEVELS)}
+    table["score"] = kind * table["x"]
+
+    def warned(*methods):
+        found = client.explain(None, table, *methods, target_column="score", plots=False)
+        return [one for one in found.warnings if one.code == "ONE_HOT_COLUMNS"]
+
+    more: dict[str, Any] = {"source": "LABELS", "sentence_count": 100, "depth": 3}
+    (warning,) = warned(onnxplain.Firm(), onnxplain.FeatureVectors(**more))
+
+    groups = warning.suggested_groups
+    assert groups == (("kind_red", "kind_green", "kind_blue"),)
+    assert warning.kind == "HOW_IT_WAS_MADE"
+    asked = onnxplain.Firm(groups=groups), onnxplain.FeatureVectors(groups=groups, **more)
+    assert warned(*asked) == []
+    assert warned(onnxplain.Firm(features=["x"])) == []
+    assert len(warned(asked[0], onnxplain.FeatureVectors(**more))) == 1
+
+
 def test_a_group_of_a_feature_and_a_constant_is_the_feature(client: onnxplain.Client) -> None:
     random = np.random.default_rng(1)
     table = {"x": random.integers(0, 9, 100).astype(float), "same": np.full(100, 7.0)}

@@ -84,6 +84,11 @@ def players(
     return {GROUP_SIGN.join(each): each for each in members}
 
 
+def singles(features: Sequence[str], groups: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the features that are in no group."""
+    return tuple(name for name, members in players(features, groups).items() if len(members) == 1)
+
+
 def check_grouping(
     features: Sequence[str], groups: Sequence[tuple[str, ...]], names: Sequence[str], path: str
 ) -> None:

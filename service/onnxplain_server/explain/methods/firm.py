@@ -292,6 +292,7 @@ def _rehearsing(options: Options) -> Rehearsing:
 PREPARATION = Preparation(
     prepare=prepare,
     rows_once=True,
+    single_features=lambda options, _: options.features,
     unread_prediction=_unread_prediction,
     rehearsing=_rehearsing,
     resamples_rows=lambda options: options.resampling.repeat_count > 0,
