@@ -30,7 +30,7 @@ from onnxplain_server.plots.elements.naming import spoken
 from onnxplain_server.plots.elements.number_formats import is_flat, spell_on_scale
 from onnxplain_server.plots.elements.selection import Piece, View, views
 from onnxplain_server.plots.elements.style import Spec
-from onnxplain_server.plots.elements.under_curves import band_remarks
+from onnxplain_server.plots.elements.under_curves import band_remarks, interval_remarks
 
 _MAX_PANELS = 12
 _MAX_POINTS, _MAX_CATEGORIES, _MAX_CELLS = 400, 40, 50  # along one axis
@@ -111,6 +111,7 @@ def _heat_map(view: View, samples: dict[str, Array]) -> Plot:
             piece.values,
             piece.row_weights,
             piece.outside_shares,
+            piece.bands,
         )
         for piece in view.pieces
         if not panels or _panel(view, piece) in panels
@@ -125,6 +126,7 @@ def _heat_map(view: View, samples: dict[str, Array]) -> Plot:
         (one.outside_shares > MOST_OUTSIDE).any() for one in drawn if one.outside_shares is not None
     ):
         remarks.append("Veiled: cells with over half of the moved rows outside the data")
+    remarks += interval_remarks([one.bands for one in drawn], view.confidence_level)
     remarks += [*less_first, *less_second, *left_out]
     return _finish(
         f"heat-map-{'-'.join(view.features)}", _pair_title(view, first, second), remarks, body
