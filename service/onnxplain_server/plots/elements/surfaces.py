@@ -261,8 +261,6 @@ def _count_of(weight: float) -> float | int:
 
 
 def _at(axis: Axis, channel: str, value: object) -> Spec:
-    if isinstance(axis, Categories):
-        return {channel: axis.position(value)}
     return {channel: axis.position(value)}
 
 
@@ -297,6 +295,5 @@ def _tooltip(
     names = [f"{c}{'' if isinstance(a, Categories) else '_text'}" for a, c in zip(axes, "xy")]  # noqa: B905 - of one length
     features = [(name, axis.title, "") for name, axis in zip(names, axes, strict=True)]
     rows = [("rows", "rows here", ",.6~r")] if knows_rows else []
-    ends = zip(_ENDS, ("interval from", "to")) if has_bands else ()  # noqa: B905 - of one length
-    interval = [(name, title, value[2]) for name, title in ends]
+    interval = [("low", "interval from", value[2]), ("high", "to", value[2])] if has_bands else []
     return tooltip(value, *interval, *panel, *features, *rows)
