@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -128,3 +129,35 @@ def test_kept_answers_are_compared_by_group_and_not_with_others(client: onnxplai
     assert again.comparison is not None
     assert (f"{first} + {second}",) in [one.features for one in again.comparison.differences]
     assert not again.comparison.changed
+
+
+def test_text_columns_of_a_pipeline_are_one_feature_each(client: onnxplain.Client) -> None:
+    """Adult, whose pipeline makes 100 one-hot columns of 8 texts: no method tells these."""
+    gallery = Path(__file__).parents[2] / "examples" / "gallery"
+    methods: list[Any] = [
+        onnxplain.Interactions(pairwise_feature_count=0),
+        onnxplain.Attributions(explained_row_count=5),
+        onnxplain.PermutationImportance(repeat_count=2),
+        onnxplain.Firm(),
+        onnxplain.FeatureVectors(source="SURROGATE", sentence_count=100, depth=3),
+    ]
+
+    found = client.explain(
+        gallery / "adult.onnx", gallery / "adult.csv.gz", *methods,
+        target_column="income", row_count=200,
+    )  # fmt: skip
+
+    with gzip.open(gallery / "adult.csv.gz", "rt") as lines:
+        columns = next(lines).strip().split(",")[:-1]
+    attributed = found.message.explanations[1].attributions.features
+    told = [
+        [name for one in found.interactions.overall for name in one.features],
+        [name for one in attributed for name in one.names],
+        [name for one in found.permutation_importance.importances for name in one.features],
+        [one.feature for one in found.firm.importances],
+        list(found.feature_vectors.features),
+    ]
+    assert [sorted(each) for each in told] == [sorted(columns)] * 5
+    bars = [plot for plot in found.plots if plot.name in {"overall", "firm"}]
+    assert len(bars) == 2
+    assert not any("Never-married" in str(plot.vega_lite) for plot in bars)

@@ -32,7 +32,7 @@ DECLARED = {
     "interactions": {
         *("moves_few_features", "leaves_out_additive", "is_quadratic_on_trees", "is_count_exact"),
         *("sample_shares", "has_small_samples", "with_intervals", "costliest", "changes"),
-        *("warm_up", "resamples_rows"),
+        *("warm_up", "resamples_rows", "single_features"),
     },
     "partial_dependence": {
         *("moves_few_features", "sample_shares", "changes", "warm_up", "resamples_rows"),
@@ -40,12 +40,14 @@ DECLARED = {
     "individual_conditional_expectation": {"changes", "warm_up"},
     "permutation_importance": {
         *("sample_shares", "fewer_repetitions", "repetitions", "changes", "resamples_rows"),
+        "single_features",
     },
     "average_loss": {"resamples_rows"},
     "feature_vectors": {
         *("unread_prediction", "seconds", "changes", "warm_up", "is_warm_after_one"),
+        "single_features",
     },
-    "firm": {"rows_once", "unread_prediction", "resamples_rows"},
+    "firm": {"rows_once", "unread_prediction", "resamples_rows", "single_features"},
     "swarm": {
         *(
             "is_predicted_on_trees",
@@ -66,6 +68,7 @@ DECLARED = {
             "is_on_margin",
             "seconds",
             "answer_bytes",
+            "single_features",
         ),
     },
     "accumulated_local_effects": {"moves_few_features", "warm_up", "resamples_rows"},

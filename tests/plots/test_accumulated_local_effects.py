@@ -95,3 +95,34 @@ def test_a_flat_effect_is_called_that(check_readable: Check) -> None:
 
     check_readable(plot)
     assert "The effect stays the same." in plot.description
+
+
+def test_cells_whose_band_holds_0_are_veiled_and_all_tell_their_interval(
+    check_readable: Check,
+) -> None:
+    """Of four cells, the band of the whole holds 0 in the second, whose own interval does not."""
+    values = np.array([[-4.0], [2.0], [0.5], [8.0]])
+    own, whole = np.array([[1.0], [1], [0.25], [2]]), np.array([[2.0], [3], [0.4], [3]])
+    band = Band(own / 2, values - own, values + own, values - whole, values + whole)
+
+    plot = drawn(effect([[1, 2, 1, 2], [1, 1, 2, 2]], values, band=band), level=0.9)
+
+    check_readable(plot)
+    cells = plot.vega_lite["data"]["values"]
+    assert [row.get("veiled", False) for row in cells] == [False, True, False, False]
+    assert [(row["low"], row["high"]) for row in cells] == [(-5, -3), (1, 3), (0.25, 0.75), (6, 10)]
+    assert "Veiled: 1 of 4 cells whose band of the whole holds 0" in plot.description
+    assert "90 % intervals of cells: ± 1 at the median, ± 2 at most" in plot.description
+    tips = plot.vega_lite["layer"][0]["encoding"]["tooltip"]
+    assert [tip["title"] for tip in tips][:3] == ["effect together", "interval from", "to"]
+    assert [{"filter": "datum.veiled"}] in [
+        layer.get("transform") for layer in plot.vega_lite["layer"]
+    ]
+
+
+def test_surfaces_without_replicates_have_neither(check_readable: Check) -> None:
+    plot = drawn(effect([[1, 2, 1, 2], [1, 1, 2, 2]], [0, 0, 0, 1]))
+
+    check_readable(plot)
+    assert "Veiled" not in plot.description
+    assert "interval" not in str(plot.vega_lite)

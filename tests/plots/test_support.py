@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from onnxplain_server.effects.grids import weights_near
 from onnxplain_server.methods.partial_dependence import PartialDependenceCurve, Result
+from onnxplain_server.methods.resampling import Band
 from onnxplain_server.plots.claims.directions import of_outputs
 from onnxplain_server.plots.claims.support import extremes, support_note, supported
 from onnxplain_server.plots.marks.curve_marks import binned, marks_of
@@ -162,11 +163,11 @@ def test_cells_of_a_surface_are_veiled_where_most_moved_rows_are_outside() -> No
 
     heat_map = plots(Result(("price",), (curve,), {}))[0]
 
-    veiled = [row for row in heat_map.vega_lite["data"]["values"] if row.get("outside")]
+    veiled = [row for row in heat_map.vega_lite["data"]["values"] if row.get("veiled")]
     assert [(row["x"], row["y"]) for row in veiled] == [(1, 0), (0, 1)]
     assert "Veiled: cells with over half of the moved rows outside" in heat_map.description
     filters = [layer.get("transform") for layer in heat_map.vega_lite["layer"]]
-    assert [{"filter": "datum.outside"}] in filters
+    assert [{"filter": "datum.veiled"}] in filters
 
 
 @pytest.mark.parametrize(("times", "told"), [(1, "crosses: mean true value"), (5, "beyond")])
@@ -182,3 +183,17 @@ def test_true_values_are_crosses_unless_they_would_flatten_the_curve(times, told
     assert [[row["value"] for row in layer["data"]["values"]] for layer in marks] == (
         [[0, 2, 3]] if times == 1 else []
     )
+
+
+def test_cells_of_a_surface_tell_their_intervals() -> None:
+    first, second = np.array([0.0, 1, 0, 1]), np.array([0.0, 0, 1, 1])
+    values, reach = np.arange(4.0)[:, None], np.array([[1.0], [2], [3], [4]])
+    band = Band(reach / 2, values - reach, values + reach, values - 9, values + 9)
+    surface = PartialDependenceCurve(("x", "y"), "", (first, second), values, 4.0, band=band)
+
+    heat_map, _ = plots(Result(("out",), (surface,), {}, None, confidence_level=0.9))
+
+    cells = heat_map.vega_lite["data"]["values"]
+    assert [(row["low"], row["high"]) for row in cells] == [(-1, 1), (-1, 3), (-1, 5), (-1, 7)]
+    assert "90 % intervals of cells: ± 2.5 at the median, ± 4 at most" in heat_map.description
+    assert not any("veiled" in row for row in cells)  # an average of 0 is no effect of 0

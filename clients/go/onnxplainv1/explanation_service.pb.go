@@ -2120,9 +2120,11 @@ type Warning struct {
 	// What it means here, and what can be done.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// What its message is about: a page shows each kind in another place.
-	Kind          Warning_Kind `protobuf:"varint,3,opt,name=kind,proto3,enum=onnxplain.v1.Warning_Kind" json:"kind,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Kind Warning_Kind `protobuf:"varint,3,opt,name=kind,proto3,enum=onnxplain.v1.Warning_Kind" json:"kind,omitempty"`
+	// Of ONE_HOT_COLUMNS: features that could count as one, as methods' `groups` take them.
+	SuggestedGroups []*FeatureGroup `protobuf:"bytes,4,rep,name=suggested_groups,json=suggestedGroups,proto3" json:"suggested_groups,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Warning) Reset() {
@@ -2174,6 +2176,13 @@ func (x *Warning) GetKind() Warning_Kind {
 		return x.Kind
 	}
 	return Warning_KIND_UNSPECIFIED
+}
+
+func (x *Warning) GetSuggestedGroups() []*FeatureGroup {
+	if x != nil {
+		return x.SuggestedGroups
+	}
+	return nil
 }
 
 // Asks for an explanation with progress on the way.
@@ -3648,11 +3657,12 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\trow_count\x18\x02 \x01(\x05H\x00R\browCount\x88\x01\x01B\f\n" +
 	"\n" +
-	"_row_count\"\xb3\x01\n" +
+	"_row_count\"\xfa\x01\n" +
 	"\aWarning\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12.\n" +
-	"\x04kind\x18\x03 \x01(\x0e2\x1a.onnxplain.v1.Warning.KindR\x04kind\"J\n" +
+	"\x04kind\x18\x03 \x01(\x0e2\x1a.onnxplain.v1.Warning.KindR\x04kind\x12E\n" +
+	"\x10suggested_groups\x18\x04 \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\x0fsuggestedGroups\"J\n" +
 	"\x04Kind\x12\x14\n" +
 	"\x10KIND_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05DOUBT\x10\x01\x12\x13\n" +
@@ -3854,14 +3864,15 @@ var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(*durationpb.Duration)(nil),                     // 64: google.protobuf.Duration
 	(*PredictionComparison)(nil),                    // 65: onnxplain.v1.PredictionComparison
 	(RemoteModel_Protocol)(0),                       // 66: onnxplain.v1.RemoteModel.Protocol
-	(*Columns)(nil),                                 // 67: onnxplain.v1.Columns
-	(*TableDescription)(nil),                        // 68: onnxplain.v1.TableDescription
-	(*UploadModelRequest)(nil),                      // 69: onnxplain.v1.UploadModelRequest
-	(*UploadTableRequest)(nil),                      // 70: onnxplain.v1.UploadTableRequest
-	(*longrunningpb.Operation)(nil),                 // 71: google.longrunning.Operation
-	(*ExplanationPlan)(nil),                         // 72: onnxplain.v1.ExplanationPlan
-	(*UploadModelResponse)(nil),                     // 73: onnxplain.v1.UploadModelResponse
-	(*UploadTableResponse)(nil),                     // 74: onnxplain.v1.UploadTableResponse
+	(*FeatureGroup)(nil),                            // 67: onnxplain.v1.FeatureGroup
+	(*Columns)(nil),                                 // 68: onnxplain.v1.Columns
+	(*TableDescription)(nil),                        // 69: onnxplain.v1.TableDescription
+	(*UploadModelRequest)(nil),                      // 70: onnxplain.v1.UploadModelRequest
+	(*UploadTableRequest)(nil),                      // 71: onnxplain.v1.UploadTableRequest
+	(*longrunningpb.Operation)(nil),                 // 72: google.longrunning.Operation
+	(*ExplanationPlan)(nil),                         // 73: onnxplain.v1.ExplanationPlan
+	(*UploadModelResponse)(nil),                     // 74: onnxplain.v1.UploadModelResponse
+	(*UploadTableResponse)(nil),                     // 75: onnxplain.v1.UploadTableResponse
 }
 var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
 	36, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
@@ -3917,62 +3928,63 @@ var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
 	3,  // 50: onnxplain.v1.Receipt.request:type_name -> onnxplain.v1.ExplainRequest
 	66, // 51: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
 	2,  // 52: onnxplain.v1.Warning.kind:type_name -> onnxplain.v1.Warning.Kind
-	3,  // 53: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	20, // 54: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
-	6,  // 55: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
-	19, // 56: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
-	8,  // 57: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
-	16, // 58: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
-	3,  // 59: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	35, // 60: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
-	36, // 61: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
-	50, // 62: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
-	36, // 63: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
-	37, // 64: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
-	67, // 65: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
-	27, // 66: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	68, // 67: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
-	16, // 68: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
-	36, // 69: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
-	37, // 70: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
-	38, // 71: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	27, // 72: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	16, // 73: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
-	36, // 74: onnxplain.v1.CheckModelRequest.model:type_name -> onnxplain.v1.Model
-	37, // 75: onnxplain.v1.CheckModelRequest.table:type_name -> onnxplain.v1.Table
-	38, // 76: onnxplain.v1.CheckModelRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	27, // 77: onnxplain.v1.CheckModelRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	65, // 78: onnxplain.v1.CheckModelResponse.comparison:type_name -> onnxplain.v1.PredictionComparison
-	16, // 79: onnxplain.v1.CheckModelResponse.warnings:type_name -> onnxplain.v1.Warning
-	3,  // 80: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
-	17, // 81: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
-	21, // 82: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
-	22, // 83: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
-	24, // 84: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
-	3,  // 85: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
-	25, // 86: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	28, // 87: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
-	30, // 88: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
-	32, // 89: onnxplain.v1.ExplanationService.CheckModel:input_type -> onnxplain.v1.CheckModelRequest
-	69, // 90: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	70, // 91: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	6,  // 92: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	18, // 93: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	71, // 94: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
-	23, // 95: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
-	19, // 96: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
-	72, // 97: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
-	26, // 98: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	29, // 99: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
-	31, // 100: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
-	33, // 101: onnxplain.v1.ExplanationService.CheckModel:output_type -> onnxplain.v1.CheckModelResponse
-	73, // 102: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	74, // 103: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	92, // [92:104] is the sub-list for method output_type
-	80, // [80:92] is the sub-list for method input_type
-	80, // [80:80] is the sub-list for extension type_name
-	80, // [80:80] is the sub-list for extension extendee
-	0,  // [0:80] is the sub-list for field type_name
+	67, // 53: onnxplain.v1.Warning.suggested_groups:type_name -> onnxplain.v1.FeatureGroup
+	3,  // 54: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	20, // 55: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
+	6,  // 56: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
+	19, // 57: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
+	8,  // 58: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
+	16, // 59: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
+	3,  // 60: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	35, // 61: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
+	36, // 62: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
+	50, // 63: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
+	36, // 64: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
+	37, // 65: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
+	68, // 66: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
+	27, // 67: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	69, // 68: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
+	16, // 69: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
+	36, // 70: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
+	37, // 71: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
+	38, // 72: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	27, // 73: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	16, // 74: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
+	36, // 75: onnxplain.v1.CheckModelRequest.model:type_name -> onnxplain.v1.Model
+	37, // 76: onnxplain.v1.CheckModelRequest.table:type_name -> onnxplain.v1.Table
+	38, // 77: onnxplain.v1.CheckModelRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	27, // 78: onnxplain.v1.CheckModelRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	65, // 79: onnxplain.v1.CheckModelResponse.comparison:type_name -> onnxplain.v1.PredictionComparison
+	16, // 80: onnxplain.v1.CheckModelResponse.warnings:type_name -> onnxplain.v1.Warning
+	3,  // 81: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
+	17, // 82: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
+	21, // 83: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
+	22, // 84: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
+	24, // 85: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
+	3,  // 86: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
+	25, // 87: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	28, // 88: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
+	30, // 89: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
+	32, // 90: onnxplain.v1.ExplanationService.CheckModel:input_type -> onnxplain.v1.CheckModelRequest
+	70, // 91: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	71, // 92: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	6,  // 93: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	18, // 94: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	72, // 95: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
+	23, // 96: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
+	19, // 97: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
+	73, // 98: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
+	26, // 99: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	29, // 100: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
+	31, // 101: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
+	33, // 102: onnxplain.v1.ExplanationService.CheckModel:output_type -> onnxplain.v1.CheckModelResponse
+	74, // 103: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	75, // 104: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	93, // [93:105] is the sub-list for method output_type
+	81, // [81:93] is the sub-list for method input_type
+	81, // [81:81] is the sub-list for extension type_name
+	81, // [81:81] is the sub-list for extension extendee
+	0,  // [0:81] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_service_proto_init() }

@@ -218,8 +218,14 @@ type FeatureVectorsOptions struct {
 	// similarities; for at most 2000 features.
 	// Default: false.
 	IncludeSimilarity bool `protobuf:"varint,18,opt,name=include_similarity,json=includeSimilarity,proto3" json:"include_similarity,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Optional. Features that count as one, two or more per entry, each in one entry at most: a split on
+	// any of them is one on the group. A group is named by its features in table order, joined by " + ",
+	// and stands where its first one does. All counts of features count it as one. Not with `knockoffs`,
+	// which are of single columns. `FeatureVectorsResult.groups` is another thing: directions.
+	// Default: each feature by itself.
+	Groups        []*FeatureGroup `protobuf:"bytes,19,rep,name=groups,proto3" json:"groups,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FeatureVectorsOptions) Reset() {
@@ -378,6 +384,13 @@ func (x *FeatureVectorsOptions) GetIncludeSimilarity() bool {
 	return false
 }
 
+func (x *FeatureVectorsOptions) GetGroups() []*FeatureGroup {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
 // Asks whether features and their knockoffs point into the same direction.
 //
 // A knockoff is a fake column that stands to all other columns as the real one
@@ -444,7 +457,8 @@ func (x *KnockoffOptions) GetComponentCount() int32 {
 // Vectors of features, and what is read off them. All lists are in table order.
 type FeatureVectorsResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Names of the features, in the order of all lists here.
+	// Names of the features, in the order of all lists here; a group is one name, such as
+	// "latitude + longitude".
 	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
 	// Whose paths were read.
 	Source FeatureVectorsOptions_Source `protobuf:"varint,2,opt,name=source,proto3,enum=onnxplain.v1.FeatureVectorsOptions_Source" json:"source,omitempty"`
@@ -1030,7 +1044,7 @@ var File_onnxplain_v1_feature_vectors_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_feature_vectors_proto_rawDesc = "" +
 	"\n" +
-	"\"onnxplain/v1/feature_vectors.proto\x12\fonnxplain.v1\"\x89\t\n" +
+	"\"onnxplain/v1/feature_vectors.proto\x12\fonnxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\"\xbd\t\n" +
 	"\x15FeatureVectorsOptions\x12B\n" +
 	"\x06source\x18\x01 \x01(\x0e2*.onnxplain.v1.FeatureVectorsOptions.SourceR\x06source\x12\x1a\n" +
 	"\bfeatures\x18\x02 \x03(\tR\bfeatures\x12\x1b\n" +
@@ -1051,7 +1065,8 @@ const file_onnxplain_v1_feature_vectors_proto_rawDesc = "" +
 	"\x0eneighbor_count\x18\x0f \x01(\x05H\tR\rneighborCount\x88\x01\x01\x12;\n" +
 	"\tknockoffs\x18\x10 \x01(\v2\x1d.onnxplain.v1.KnockoffOptionsR\tknockoffs\x121\n" +
 	"\x14include_cooccurrence\x18\x11 \x01(\bR\x13includeCooccurrence\x12-\n" +
-	"\x12include_similarity\x18\x12 \x01(\bR\x11includeSimilarity\"F\n" +
+	"\x12include_similarity\x18\x12 \x01(\bR\x11includeSimilarity\x122\n" +
+	"\x06groups\x18\x13 \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\x06groups\"F\n" +
 	"\x06Source\x12\x16\n" +
 	"\x12SOURCE_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05MODEL\x10\x01\x12\r\n" +
@@ -1155,21 +1170,23 @@ var file_onnxplain_v1_feature_vectors_proto_goTypes = []any{
 	(*NearestFeatures)(nil),             // 6: onnxplain.v1.NearestFeatures
 	(*GrownForest)(nil),                 // 7: onnxplain.v1.GrownForest
 	(*KnockoffCheck)(nil),               // 8: onnxplain.v1.KnockoffCheck
+	(*FeatureGroup)(nil),                // 9: onnxplain.v1.FeatureGroup
 }
 var file_onnxplain_v1_feature_vectors_proto_depIdxs = []int32{
 	0, // 0: onnxplain.v1.FeatureVectorsOptions.source:type_name -> onnxplain.v1.FeatureVectorsOptions.Source
 	1, // 1: onnxplain.v1.FeatureVectorsOptions.counting:type_name -> onnxplain.v1.FeatureVectorsOptions.Counting
 	3, // 2: onnxplain.v1.FeatureVectorsOptions.knockoffs:type_name -> onnxplain.v1.KnockoffOptions
-	0, // 3: onnxplain.v1.FeatureVectorsResult.source:type_name -> onnxplain.v1.FeatureVectorsOptions.Source
-	6, // 4: onnxplain.v1.FeatureVectorsResult.nearest:type_name -> onnxplain.v1.NearestFeatures
-	7, // 5: onnxplain.v1.FeatureVectorsResult.forest:type_name -> onnxplain.v1.GrownForest
-	8, // 6: onnxplain.v1.FeatureVectorsResult.knockoff_check:type_name -> onnxplain.v1.KnockoffCheck
-	5, // 7: onnxplain.v1.FeatureVectorsResult.interchangeable:type_name -> onnxplain.v1.InterchangeablePair
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	9, // 3: onnxplain.v1.FeatureVectorsOptions.groups:type_name -> onnxplain.v1.FeatureGroup
+	0, // 4: onnxplain.v1.FeatureVectorsResult.source:type_name -> onnxplain.v1.FeatureVectorsOptions.Source
+	6, // 5: onnxplain.v1.FeatureVectorsResult.nearest:type_name -> onnxplain.v1.NearestFeatures
+	7, // 6: onnxplain.v1.FeatureVectorsResult.forest:type_name -> onnxplain.v1.GrownForest
+	8, // 7: onnxplain.v1.FeatureVectorsResult.knockoff_check:type_name -> onnxplain.v1.KnockoffCheck
+	5, // 8: onnxplain.v1.FeatureVectorsResult.interchangeable:type_name -> onnxplain.v1.InterchangeablePair
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	9, // [9:9] is the sub-list for extension type_name
+	9, // [9:9] is the sub-list for extension extendee
+	0, // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_feature_vectors_proto_init() }
@@ -1177,6 +1194,7 @@ func file_onnxplain_v1_feature_vectors_proto_init() {
 	if File_onnxplain_v1_feature_vectors_proto != nil {
 		return
 	}
+	file_onnxplain_v1_partial_dependence_proto_init()
 	file_onnxplain_v1_feature_vectors_proto_msgTypes[0].OneofWrappers = []any{}
 	file_onnxplain_v1_feature_vectors_proto_msgTypes[1].OneofWrappers = []any{}
 	file_onnxplain_v1_feature_vectors_proto_msgTypes[3].OneofWrappers = []any{}

@@ -445,7 +445,14 @@ type FirmOptions struct {
 	// Optional. Strings at positions of sequences, instead of features of rows.
 	// Excludes all options above; all methods of the request must then be such.
 	// Default: none.
-	Sequences     *FirmSequences `protobuf:"bytes,13,opt,name=sequences,proto3" json:"sequences,omitempty"`
+	Sequences *FirmSequences `protobuf:"bytes,13,opt,name=sequences,proto3" json:"sequences,omitempty"`
+	// Optional. Features that count as one, two or more per entry, each in one entry at most: names of
+	// columns or expressions. The expected score is that given the values of all of them, of which rows
+	// may have at most 1,000 combinations. Beside `features` and before `pairs`; where `features` is left
+	// out, in place of their columns. A group is named by its features joined by " + ", columns in table
+	// order first. Not with the estimators GAUSSIAN, TAYLOR, SLOPE and SMOOTH.
+	// Default: each feature by itself.
+	Groups        []*FeatureGroup `protobuf:"bytes,14,rep,name=groups,proto3" json:"groups,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -567,6 +574,13 @@ func (x *FirmOptions) GetConfidenceLevel() float64 {
 func (x *FirmOptions) GetSequences() *FirmSequences {
 	if x != nil {
 		return x.Sequences
+	}
+	return nil
+}
+
+func (x *FirmOptions) GetGroups() []*FeatureGroup {
+	if x != nil {
+		return x.Groups
 	}
 	return nil
 }
@@ -1048,7 +1062,7 @@ func (x *FirmResult) GetSequences() *FirmSequencesResult {
 // How far one feature moves the expected score.
 type FirmImportance struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The feature, as asked for.
+	// The feature, as asked for; a group is one name, such as "latitude + longitude".
 	Feature string `protobuf:"bytes,1,opt,name=feature,proto3" json:"feature,omitempty"`
 	// Standard deviation of the expected score over the data, one per output, in
 	// its unit or, where standardized, without one. Signed by GAUSSIAN, TWO_VALUED
@@ -1067,9 +1081,11 @@ type FirmImportance struct {
 	// Which estimator was used.
 	Estimator FirmOptions_Estimator `protobuf:"varint,6,opt,name=estimator,proto3,enum=onnxplain.v1.FirmOptions_Estimator" json:"estimator,omitempty"`
 	// The expected score along the feature.
-	Curve         *FirmCurve `protobuf:"bytes,7,opt,name=curve,proto3" json:"curve,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Curve *FirmCurve `protobuf:"bytes,7,opt,name=curve,proto3" json:"curve,omitempty"`
+	// Features of a group; empty for a feature by itself.
+	GroupedFeatures []string `protobuf:"bytes,8,rep,name=grouped_features,json=groupedFeatures,proto3" json:"grouped_features,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *FirmImportance) Reset() {
@@ -1151,13 +1167,22 @@ func (x *FirmImportance) GetCurve() *FirmCurve {
 	return nil
 }
 
+func (x *FirmImportance) GetGroupedFeatures() []string {
+	if x != nil {
+		return x.GroupedFeatures
+	}
+	return nil
+}
+
 // Expected scores given the value of a feature.
 type FirmCurve struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Values of the feature, or, where it has more than bins, the means of the
 	// bins; NaN where it is missing. Empty for a feature of text.
 	Numbers []float64 `protobuf:"fixed64,1,rep,packed,name=numbers,proto3" json:"numbers,omitempty"`
-	// Values of a feature of text; "" where it is missing. Empty for numbers.
+	// Values of a feature of text; "" where it is missing. Of a group, the combinations of its features'
+	// values, like "color_red" where this is the only one of 0 and 1 that is 1, or "a = 1, b = x". Empty
+	// for numbers.
 	Texts []string `protobuf:"bytes,2,rep,name=texts,proto3" json:"texts,omitempty"`
 	// Expected scores, row-major: values × outputs.
 	ExpectedScores []float64 `protobuf:"fixed64,3,rep,packed,name=expected_scores,json=expectedScores,proto3" json:"expected_scores,omitempty"`
@@ -1722,7 +1747,7 @@ var File_onnxplain_v1_firm_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_firm_proto_rawDesc = "" +
 	"\n" +
-	"\x17onnxplain/v1/firm.proto\x12\fonnxplain.v1\"\xac\b\n" +
+	"\x17onnxplain/v1/firm.proto\x12\fonnxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\"\xe0\b\n" +
 	"\vFirmOptions\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12-\n" +
 	"\x05pairs\x18\x02 \x03(\v2\x17.onnxplain.v1.FirmPairsR\x05pairs\x12A\n" +
@@ -1739,7 +1764,8 @@ const file_onnxplain_v1_firm_proto_rawDesc = "" +
 	" \x01(\bH\x01R\foneHotTarget\x88\x01\x01\x12&\n" +
 	"\frepeat_count\x18\v \x01(\x05H\x02R\vrepeatCount\x88\x01\x01\x12.\n" +
 	"\x10confidence_level\x18\f \x01(\x01H\x03R\x0fconfidenceLevel\x88\x01\x01\x129\n" +
-	"\tsequences\x18\r \x01(\v2\x1b.onnxplain.v1.FirmSequencesR\tsequences\"s\n" +
+	"\tsequences\x18\r \x01(\v2\x1b.onnxplain.v1.FirmSequencesR\tsequences\x122\n" +
+	"\x06groups\x18\x0e \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\x06groups\"s\n" +
 	"\tEstimator\x12\x19\n" +
 	"\x15ESTIMATOR_UNSPECIFIED\x10\x00\x12\f\n" +
 	"\bGAUSSIAN\x10\x01\x12\n" +
@@ -1831,7 +1857,7 @@ const file_onnxplain_v1_firm_proto_rawDesc = "" +
 	"meanScores\x12:\n" +
 	"\x19score_standard_deviations\x18\x05 \x03(\x01R\x17scoreStandardDeviations\x12)\n" +
 	"\x10confidence_level\x18\x06 \x01(\x01R\x0fconfidenceLevel\x12?\n" +
-	"\tsequences\x18\a \x01(\v2!.onnxplain.v1.FirmSequencesResultR\tsequences\"\x89\x02\n" +
+	"\tsequences\x18\a \x01(\v2!.onnxplain.v1.FirmSequencesResultR\tsequences\"\xb4\x02\n" +
 	"\x0eFirmImportance\x12\x18\n" +
 	"\afeature\x18\x01 \x01(\tR\afeature\x12\x16\n" +
 	"\x06values\x18\x02 \x03(\x01R\x06values\x12'\n" +
@@ -1839,7 +1865,8 @@ const file_onnxplain_v1_firm_proto_rawDesc = "" +
 	"\x05lower\x18\x04 \x03(\x01R\x05lower\x12\x14\n" +
 	"\x05upper\x18\x05 \x03(\x01R\x05upper\x12A\n" +
 	"\testimator\x18\x06 \x01(\x0e2#.onnxplain.v1.FirmOptions.EstimatorR\testimator\x12-\n" +
-	"\x05curve\x18\a \x01(\v2\x17.onnxplain.v1.FirmCurveR\x05curve\"|\n" +
+	"\x05curve\x18\a \x01(\v2\x17.onnxplain.v1.FirmCurveR\x05curve\x12)\n" +
+	"\x10grouped_features\x18\b \x03(\tR\x0fgroupedFeatures\"|\n" +
 	"\tFirmCurve\x12\x18\n" +
 	"\anumbers\x18\x01 \x03(\x01R\anumbers\x12\x14\n" +
 	"\x05texts\x18\x02 \x03(\tR\x05texts\x12'\n" +
@@ -1926,6 +1953,7 @@ var file_onnxplain_v1_firm_proto_goTypes = []any{
 	(*FirmTopKmer)(nil),         // 17: onnxplain.v1.FirmTopKmer
 	(*FirmMotif)(nil),           // 18: onnxplain.v1.FirmMotif
 	(*FirmMismatches)(nil),      // 19: onnxplain.v1.FirmMismatches
+	(*FeatureGroup)(nil),        // 20: onnxplain.v1.FeatureGroup
 }
 var file_onnxplain_v1_firm_proto_depIdxs = []int32{
 	7,  // 0: onnxplain.v1.FirmOptions.pairs:type_name -> onnxplain.v1.FirmPairs
@@ -1934,26 +1962,27 @@ var file_onnxplain_v1_firm_proto_depIdxs = []int32{
 	2,  // 3: onnxplain.v1.FirmOptions.covariance:type_name -> onnxplain.v1.FirmOptions.Covariance
 	3,  // 4: onnxplain.v1.FirmOptions.contrasts:type_name -> onnxplain.v1.FirmOptions.Contrast
 	8,  // 5: onnxplain.v1.FirmOptions.sequences:type_name -> onnxplain.v1.FirmSequences
-	4,  // 6: onnxplain.v1.FirmPairs.combination:type_name -> onnxplain.v1.FirmPairs.Combination
-	9,  // 7: onnxplain.v1.FirmSequences.background:type_name -> onnxplain.v1.FirmBackground
-	10, // 8: onnxplain.v1.FirmSequences.weights:type_name -> onnxplain.v1.FirmKmerWeights
-	5,  // 9: onnxplain.v1.FirmSequences.layout:type_name -> onnxplain.v1.FirmSequences.Layout
-	12, // 10: onnxplain.v1.FirmResult.importances:type_name -> onnxplain.v1.FirmImportance
-	14, // 11: onnxplain.v1.FirmResult.contrasts:type_name -> onnxplain.v1.FirmContrast
-	15, // 12: onnxplain.v1.FirmResult.sequences:type_name -> onnxplain.v1.FirmSequencesResult
-	0,  // 13: onnxplain.v1.FirmImportance.estimator:type_name -> onnxplain.v1.FirmOptions.Estimator
-	13, // 14: onnxplain.v1.FirmImportance.curve:type_name -> onnxplain.v1.FirmCurve
-	3,  // 15: onnxplain.v1.FirmContrast.contrast:type_name -> onnxplain.v1.FirmOptions.Contrast
-	9,  // 16: onnxplain.v1.FirmSequencesResult.background:type_name -> onnxplain.v1.FirmBackground
-	16, // 17: onnxplain.v1.FirmSequencesResult.kmers:type_name -> onnxplain.v1.FirmKmers
-	17, // 18: onnxplain.v1.FirmSequencesResult.top:type_name -> onnxplain.v1.FirmTopKmer
-	18, // 19: onnxplain.v1.FirmSequencesResult.motifs:type_name -> onnxplain.v1.FirmMotif
-	19, // 20: onnxplain.v1.FirmMotif.mismatches:type_name -> onnxplain.v1.FirmMismatches
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	20, // 6: onnxplain.v1.FirmOptions.groups:type_name -> onnxplain.v1.FeatureGroup
+	4,  // 7: onnxplain.v1.FirmPairs.combination:type_name -> onnxplain.v1.FirmPairs.Combination
+	9,  // 8: onnxplain.v1.FirmSequences.background:type_name -> onnxplain.v1.FirmBackground
+	10, // 9: onnxplain.v1.FirmSequences.weights:type_name -> onnxplain.v1.FirmKmerWeights
+	5,  // 10: onnxplain.v1.FirmSequences.layout:type_name -> onnxplain.v1.FirmSequences.Layout
+	12, // 11: onnxplain.v1.FirmResult.importances:type_name -> onnxplain.v1.FirmImportance
+	14, // 12: onnxplain.v1.FirmResult.contrasts:type_name -> onnxplain.v1.FirmContrast
+	15, // 13: onnxplain.v1.FirmResult.sequences:type_name -> onnxplain.v1.FirmSequencesResult
+	0,  // 14: onnxplain.v1.FirmImportance.estimator:type_name -> onnxplain.v1.FirmOptions.Estimator
+	13, // 15: onnxplain.v1.FirmImportance.curve:type_name -> onnxplain.v1.FirmCurve
+	3,  // 16: onnxplain.v1.FirmContrast.contrast:type_name -> onnxplain.v1.FirmOptions.Contrast
+	9,  // 17: onnxplain.v1.FirmSequencesResult.background:type_name -> onnxplain.v1.FirmBackground
+	16, // 18: onnxplain.v1.FirmSequencesResult.kmers:type_name -> onnxplain.v1.FirmKmers
+	17, // 19: onnxplain.v1.FirmSequencesResult.top:type_name -> onnxplain.v1.FirmTopKmer
+	18, // 20: onnxplain.v1.FirmSequencesResult.motifs:type_name -> onnxplain.v1.FirmMotif
+	19, // 21: onnxplain.v1.FirmMotif.mismatches:type_name -> onnxplain.v1.FirmMismatches
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_firm_proto_init() }
@@ -1961,6 +1990,7 @@ func file_onnxplain_v1_firm_proto_init() {
 	if File_onnxplain_v1_firm_proto != nil {
 		return
 	}
+	file_onnxplain_v1_partial_dependence_proto_init()
 	file_onnxplain_v1_firm_proto_msgTypes[0].OneofWrappers = []any{}
 	file_onnxplain_v1_firm_proto_msgTypes[2].OneofWrappers = []any{}
 	file_onnxplain_v1_firm_proto_msgTypes[3].OneofWrappers = []any{}

@@ -258,7 +258,7 @@ func (SwarmOptions_Start) EnumDescriptor() ([]byte, []int) {
 // Rows by default: 2,000; all rows if the search is EXACT.
 type SwarmOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Optional. Features to move, one at a time.
+	// Optional. Features to move, one at a time but those of `groups`.
 	// Default: all numeric features.
 	Features []string `protobuf:"bytes,1,rep,name=features,proto3" json:"features,omitempty"`
 	// Optional. Classes whose rows are moved, by the names of the outputs. Not
@@ -331,7 +331,12 @@ type SwarmOptions struct {
 	LossExpression string `protobuf:"bytes,19,opt,name=loss_expression,json=lossExpression,proto3" json:"loss_expression,omitempty"`
 	// Optional. As in AverageLossOptions.
 	// In (0, 1); default: 0.5.
-	Quantile      *float64 `protobuf:"fixed64,20,opt,name=quantile,proto3,oneof" json:"quantile,omitempty"`
+	Quantile *float64 `protobuf:"fixed64,20,opt,name=quantile,proto3,oneof" json:"quantile,omitempty"`
+	// Optional. Features that are moved together by one weight, each as it would be alone; two or more
+	// per entry, each in one entry at most. All others are moved singly. A group is named by its
+	// features in table order, joined by " + ". The search EXACT takes no groups with trees.
+	// Default: each feature by itself.
+	Groups        []*FeatureGroup `protobuf:"bytes,21,rep,name=groups,proto3" json:"groups,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -506,12 +511,19 @@ func (x *SwarmOptions) GetQuantile() float64 {
 	return 0
 }
 
+func (x *SwarmOptions) GetGroups() []*FeatureGroup {
+	if x != nil {
+		return x.Groups
+	}
+	return nil
+}
+
 // How far each feature must be moved before the model breaks.
 type SwarmResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Names of the classes: of all outputs of the model. Empty without classes.
 	ClassNames []string `protobuf:"bytes,1,rep,name=class_names,json=classNames,proto3" json:"class_names,omitempty"`
-	// Names of the features that were moved.
+	// Names of the features that were moved; a group is one name, such as "latitude + longitude".
 	Features []string `protobuf:"bytes,2,rep,name=features,proto3" json:"features,omitempty"`
 	// One per class and feature, or row and feature: the features of the first class, then those
 	// of the next.
@@ -680,7 +692,7 @@ type SwarmEffect struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Class whose rows are moved; empty without classes.
 	ClassName string `protobuf:"bytes,1,opt,name=class_name,json=className,proto3" json:"class_name,omitempty"`
-	// Feature that is moved.
+	// Feature or group that is moved.
 	Feature string `protobuf:"bytes,2,opt,name=feature,proto3" json:"feature,omitempty"`
 	// Row of the table that is explained by itself; unset where all rows of the class are.
 	RowIndex *int32 `protobuf:"varint,3,opt,name=row_index,json=rowIndex,proto3,oneof" json:"row_index,omitempty"`
@@ -719,7 +731,7 @@ type SwarmEffect struct {
 	// rows' weight, averaged over the weights tried (of EXACT: all weights) with `weight_limit` - w
 	// as weights. Empty without classes.
 	ClassSimilarities []float64 `protobuf:"fixed64,15,rep,packed,name=class_similarities,json=classSimilarities,proto3" json:"class_similarities,omitempty"`
-	// Values of the feature in these rows.
+	// Values of the feature in these rows; empty for a group.
 	Values *SwarmHistogram `protobuf:"bytes,16,opt,name=values,proto3" json:"values,omitempty"`
 	// Best weights of the particles, of the search that counts. Empty for EXACT.
 	ParticleWeights []float64 `protobuf:"fixed64,17,rep,packed,name=particle_weights,json=particleWeights,proto3" json:"particle_weights,omitempty"`
@@ -897,9 +909,12 @@ type SwarmReach struct {
 	MovedLow float64 `protobuf:"fixed64,3,opt,name=moved_low,json=movedLow,proto3" json:"moved_low,omitempty"`
 	// Largest value of the rows moved, once they are moved.
 	MovedHigh float64 `protobuf:"fixed64,4,opt,name=moved_high,json=movedHigh,proto3" json:"moved_high,omitempty"`
-	// Share of the weight of the rows moved whose values are then outside the observed range. In
-	// [0, 1]; above 0, the model is asked for what the data does not have.
-	OutsideShare  float64 `protobuf:"fixed64,5,opt,name=outside_share,json=outsideShare,proto3" json:"outside_share,omitempty"`
+	// Share of the weight of the rows moved whose values are then outside the observed range, of a group
+	// that of any of its features. In [0, 1]; above 0, the model is asked for what the data does not
+	// have.
+	OutsideShare float64 `protobuf:"fixed64,5,opt,name=outside_share,json=outsideShare,proto3" json:"outside_share,omitempty"`
+	// Feature that the four ends are of: of a group the one that leaves its range in most rows.
+	Feature       string `protobuf:"bytes,6,opt,name=feature,proto3" json:"feature,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -967,6 +982,13 @@ func (x *SwarmReach) GetOutsideShare() float64 {
 		return x.OutsideShare
 	}
 	return 0
+}
+
+func (x *SwarmReach) GetFeature() string {
+	if x != nil {
+		return x.Feature
+	}
+	return ""
 }
 
 // A range of weights in which the score is the same.
@@ -1230,8 +1252,7 @@ var File_onnxplain_v1_swarm_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_swarm_proto_rawDesc = "" +
 	"\n" +
-	"\x18onnxplain/v1/swarm.proto\x12\fonnxplain.v1\x1a\x1fonnxplain/v1/average_loss.proto\"\xdc\n" +
-	"\n" +
+	"\x18onnxplain/v1/swarm.proto\x12\fonnxplain.v1\x1a\x1fonnxplain/v1/average_loss.proto\x1a%onnxplain/v1/partial_dependence.proto\"\x90\v\n" +
 	"\fSwarmOptions\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12\x18\n" +
 	"\aclasses\x18\x02 \x03(\tR\aclasses\x129\n" +
@@ -1256,7 +1277,8 @@ const file_onnxplain_v1_swarm_proto_rawDesc = "" +
 	"\vpoint_count\x18\x12 \x01(\x05H\bR\n" +
 	"pointCount\x88\x01\x01\x12'\n" +
 	"\x0floss_expression\x18\x13 \x01(\tR\x0elossExpression\x12\x1f\n" +
-	"\bquantile\x18\x14 \x01(\x01H\tR\bquantile\x88\x01\x01\"V\n" +
+	"\bquantile\x18\x14 \x01(\x01H\tR\bquantile\x88\x01\x01\x122\n" +
+	"\x06groups\x18\x15 \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\x06groups\"V\n" +
 	"\x06Search\x12\x16\n" +
 	"\x12SEARCH_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05EXACT\x10\x01\x12\r\n" +
@@ -1328,7 +1350,7 @@ const file_onnxplain_v1_swarm_proto_rawDesc = "" +
 	"\n" +
 	"_row_indexB\f\n" +
 	"\n" +
-	"_agreement\"\xb5\x01\n" +
+	"_agreement\"\xcf\x01\n" +
 	"\n" +
 	"SwarmReach\x12!\n" +
 	"\fobserved_low\x18\x01 \x01(\x01R\vobservedLow\x12#\n" +
@@ -1336,7 +1358,8 @@ const file_onnxplain_v1_swarm_proto_rawDesc = "" +
 	"\tmoved_low\x18\x03 \x01(\x01R\bmovedLow\x12\x1d\n" +
 	"\n" +
 	"moved_high\x18\x04 \x01(\x01R\tmovedHigh\x12#\n" +
-	"\routside_share\x18\x05 \x01(\x01R\foutsideShare\"b\n" +
+	"\routside_share\x18\x05 \x01(\x01R\foutsideShare\x12\x18\n" +
+	"\afeature\x18\x06 \x01(\tR\afeature\"b\n" +
 	"\fSwarmOptimum\x12\x16\n" +
 	"\x06weight\x18\x01 \x01(\x01R\x06weight\x12\x14\n" +
 	"\x05score\x18\x02 \x01(\x01R\x05score\x12\x10\n" +
@@ -1386,6 +1409,7 @@ var file_onnxplain_v1_swarm_proto_goTypes = []any{
 	(*SwarmWindows)(nil),           // 11: onnxplain.v1.SwarmWindows
 	(*SwarmHistogram)(nil),         // 12: onnxplain.v1.SwarmHistogram
 	(AverageLossOptions_Loss)(0),   // 13: onnxplain.v1.AverageLossOptions.Loss
+	(*FeatureGroup)(nil),           // 14: onnxplain.v1.FeatureGroup
 }
 var file_onnxplain_v1_swarm_proto_depIdxs = []int32{
 	0,  // 0: onnxplain.v1.SwarmOptions.search:type_name -> onnxplain.v1.SwarmOptions.Search
@@ -1393,19 +1417,20 @@ var file_onnxplain_v1_swarm_proto_depIdxs = []int32{
 	13, // 2: onnxplain.v1.SwarmOptions.loss:type_name -> onnxplain.v1.AverageLossOptions.Loss
 	3,  // 3: onnxplain.v1.SwarmOptions.start:type_name -> onnxplain.v1.SwarmOptions.Start
 	2,  // 4: onnxplain.v1.SwarmOptions.perturbation:type_name -> onnxplain.v1.SwarmOptions.Perturbation
-	7,  // 5: onnxplain.v1.SwarmResult.effects:type_name -> onnxplain.v1.SwarmEffect
-	6,  // 6: onnxplain.v1.SwarmResult.importances:type_name -> onnxplain.v1.SwarmImportance
-	9,  // 7: onnxplain.v1.SwarmEffect.optimum:type_name -> onnxplain.v1.SwarmOptimum
-	9,  // 8: onnxplain.v1.SwarmEffect.stable_optimum:type_name -> onnxplain.v1.SwarmOptimum
-	10, // 9: onnxplain.v1.SwarmEffect.curve:type_name -> onnxplain.v1.SwarmCurve
-	11, // 10: onnxplain.v1.SwarmEffect.windows:type_name -> onnxplain.v1.SwarmWindows
-	12, // 11: onnxplain.v1.SwarmEffect.values:type_name -> onnxplain.v1.SwarmHistogram
-	8,  // 12: onnxplain.v1.SwarmEffect.reach:type_name -> onnxplain.v1.SwarmReach
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	14, // 5: onnxplain.v1.SwarmOptions.groups:type_name -> onnxplain.v1.FeatureGroup
+	7,  // 6: onnxplain.v1.SwarmResult.effects:type_name -> onnxplain.v1.SwarmEffect
+	6,  // 7: onnxplain.v1.SwarmResult.importances:type_name -> onnxplain.v1.SwarmImportance
+	9,  // 8: onnxplain.v1.SwarmEffect.optimum:type_name -> onnxplain.v1.SwarmOptimum
+	9,  // 9: onnxplain.v1.SwarmEffect.stable_optimum:type_name -> onnxplain.v1.SwarmOptimum
+	10, // 10: onnxplain.v1.SwarmEffect.curve:type_name -> onnxplain.v1.SwarmCurve
+	11, // 11: onnxplain.v1.SwarmEffect.windows:type_name -> onnxplain.v1.SwarmWindows
+	12, // 12: onnxplain.v1.SwarmEffect.values:type_name -> onnxplain.v1.SwarmHistogram
+	8,  // 13: onnxplain.v1.SwarmEffect.reach:type_name -> onnxplain.v1.SwarmReach
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_swarm_proto_init() }
@@ -1414,6 +1439,7 @@ func file_onnxplain_v1_swarm_proto_init() {
 		return
 	}
 	file_onnxplain_v1_average_loss_proto_init()
+	file_onnxplain_v1_partial_dependence_proto_init()
 	file_onnxplain_v1_swarm_proto_msgTypes[0].OneofWrappers = []any{}
 	file_onnxplain_v1_swarm_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}

@@ -115,11 +115,14 @@ class Note:
     message : str
     is_no_doubt : bool
         Whether it only tells how the answer was made, though others of its code tell a doubt.
+    suggested_groups : tuple of tuples of str
+        Features that could count as one.
     """
 
     warning: AnswerWarning
     message: str
     is_no_doubt: bool = False
+    suggested_groups: tuple[tuple[str, ...], ...] = ()
 
     @property
     def code(self) -> str:

@@ -85,6 +85,10 @@ def _no_changes(_options: Any) -> Iterator[Change]:
     return iter(())
 
 
+def _no_features(_options: Any, _names: Sequence[str]) -> Collection[str]:
+    return ()
+
+
 def _no_seconds(_request: BoundRequest, _job: Job[Any]) -> None:
     return None
 
@@ -144,6 +148,9 @@ class Preparation:
         a, b and c, with a target, before they are confined.
     resamples_rows : callable (Options) -> bool
         Whether it draws replicates of the rows, as clusters where the request names them.
+    single_features : callable (Options, names) -> collection of str
+        Features that count by themselves, of options with all defaults, where groups of features
+        could count as one; `names` are all features.
     is_warm_after_one : bool
         Whether a sum of trees alone reaches all of its code that is loaded late or compiled.
     """
@@ -170,6 +177,7 @@ class Preparation:
     changes: Callable[[Any], Iterator[Change]] = _no_changes
     warm_up: tuple[Mapping[str, Any], ...] = ({},)
     resamples_rows: Callable[[Any], bool] = lambda _options: False
+    single_features: Callable[[Any, Sequence[str]], Collection[str]] = _no_features
     is_warm_after_one: bool = False
 
 

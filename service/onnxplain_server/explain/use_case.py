@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,6 +28,7 @@ from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_met
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.resources import Resources
+from onnxplain_server.explain.rows.one_hot_columns import one_hot_notes
 from onnxplain_server.explain.rows.prediction_checks import check_prediction
 from onnxplain_server.explain.rows.rows_drawn import rows_drawn, rows_not_clustered
 from onnxplain_server.explain.sample import BoundTable
@@ -266,3 +267,18 @@ def _request_notes(request: BoundRequest, jobs: Sequence[Job[Any]]) -> Iterator[
         counts = [(method_of(job.options).name, job.rows.drawn) for job in drawing if job.rows]
         yield from rows_drawn(counts, sample.population_count, sample.seed)
         yield from sample.notes()
+        yield from one_hot_notes(
+            _single_features(jobs, sample.features.names),
+            sample.features.names,
+            sample.features.stored,
+        )
+
+
+def _single_features(jobs: Sequence[Job[Any]], names: Sequence[str]) -> dict[str, Collection[str]]:
+    """Return the features that each method counts singly, and could count as one."""
+    declared = [(job.options, preparation_of(job.options)) for job in jobs]
+    found = {
+        method_of(options).name: preparation.single_features(options, names)
+        for options, preparation in declared
+    }
+    return {method: own for method, own in found.items() if own}

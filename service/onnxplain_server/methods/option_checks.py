@@ -11,6 +11,9 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.limits import Limits, within
 from onnxplain_server.core.table import listed
 
+GROUP_SIGN = " + "
+"""What joins the names of a group's features."""
+
 
 def choose(requested: Sequence[str], names: Sequence[str], path: str) -> tuple[str, ...]:
     """Return the requested names, or all if none is requested; reject unknown and repeated ones.
@@ -61,6 +64,67 @@ def check_groups(
     choose([name for group in groups for name in group], names, path)
     members = sorted(sorted(map(names.index, group)) for group in groups)
     return tuple(tuple(names[j] for j in group) for group in members)
+
+
+def players(
+    features: Sequence[str], groups: Sequence[tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    """Return the features of each feature by itself and of each group, by its name.
+
+    A group stands where its first feature does.
+
+    Parameters
+    ----------
+    features : sequence of str
+    groups : sequence of tuples of str
+        As of `check_groups` and `check_grouping`.
+    """
+    group_of = {name: group for group in groups for name in group}
+    members = dict.fromkeys(group_of.get(name, (name,)) for name in features)
+    return {GROUP_SIGN.join(each): each for each in members}
+
+
+def singles(features: Sequence[str], groups: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Return the features that are in no group."""
+    return tuple(name for name, members in players(features, groups).items() if len(members) == 1)
+
+
+def check_grouping(
+    features: Sequence[str], groups: Sequence[tuple[str, ...]], names: Sequence[str], path: str
+) -> None:
+    """Refuse groups of features that are not considered, or whose names are not their own.
+
+    Parameters
+    ----------
+    features : sequence of str
+        Those considered.
+    names : sequence of str
+        All.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION.
+    """
+    considered = set(features)
+    left_out = tuple(name for group in groups for name in group if name not in considered)
+    if left_out:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"groups have {listed(left_out)}, which features leaves out; name all features of a "
+            "group in features, or none",
+            path,
+        )
+    named = players(features, groups)
+    count = len(groups) + len(features) - sum(map(len, groups))
+    joined = {name for name, members in named.items() if len(members) > 1}
+    if len(named) < count or not joined.isdisjoint(names):
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "the name of a group, its features joined by ' + ', is that of another feature or "
+            "group; rename a column",
+            path,
+        )
 
 
 def check_limits(message: type, options: Any, path: str) -> None:

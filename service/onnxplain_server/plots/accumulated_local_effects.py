@@ -22,7 +22,7 @@ from onnxplain_server.plots.elements.number_formats import is_flat, spell_on_sca
 from onnxplain_server.plots.elements.selection import Piece, View, views
 from onnxplain_server.plots.marks import curves, surfaces
 from onnxplain_server.plots.marks.curve_marks import NO_MARKS
-from onnxplain_server.plots.marks.under_curves import band_remarks
+from onnxplain_server.plots.marks.under_curves import band_remarks, interval_remarks
 from onnxplain_server.plots.units.naming import spoken
 
 _MAX_POINTS, _MAX_CATEGORIES, _MAX_CELLS = 400, 40, 50
@@ -100,7 +100,13 @@ def _heat_map(view: View, result: Result) -> Plot:
     panels = tuple(dict.fromkeys(_name(view, piece) for piece in view.pieces))[:_MAX_PANELS]
     drawn = [
         surfaces.Surface(
-            _name(view, piece), piece.grid[0], piece.grid[1], piece.values, piece.row_weights
+            _name(view, piece),
+            piece.grid[0],
+            piece.grid[1],
+            piece.values,
+            piece.row_weights,
+            bands=piece.bands,
+            is_of_zero=True,
         )
         for piece in view.pieces
         if _name(view, piece) in panels
@@ -114,6 +120,11 @@ def _heat_map(view: View, result: Result) -> Plot:
     weights = [piece.row_weights for piece in view.pieces if piece.row_weights is not None]
     if any((own == 0).any() for own in weights):
         remarks.append("Crossed: no rows, and the difference of the nearest that are")
+    count = sum(int(one.may_be_zero.sum()) for one in drawn)
+    if count:
+        every = sum(len(one.values) for one in drawn)
+        remarks.append(f"Veiled: {count:,} of {every:,} cells whose band of the whole holds 0")
+    remarks += interval_remarks([one.bands for one in drawn], result.confidence_level)
     remarks += [*view.remarks, *laid[0][1], *laid[1][1], *_rows_left_out(view, result)]
     description = " ".join(f"{sentence}." for sentence in [title, *remarks])
     return finish(f"effect-{'-'.join(view.features)}", title, remarks, description, body)

@@ -29,7 +29,7 @@ from onnxplain_server.plots.elements.selection import Piece, View, views
 from onnxplain_server.plots.elements.style import Spec
 from onnxplain_server.plots.marks import curves, surfaces
 from onnxplain_server.plots.marks.curve_marks import NO_MARKS, CommonScale
-from onnxplain_server.plots.marks.under_curves import band_remarks
+from onnxplain_server.plots.marks.under_curves import band_remarks, interval_remarks
 from onnxplain_server.plots.units.naming import spoken
 
 _MAX_PANELS = 12
@@ -111,6 +111,7 @@ def _heat_map(view: View, samples: dict[str, Array]) -> Plot:
             piece.values,
             piece.row_weights,
             piece.outside_shares,
+            piece.bands,
         )
         for piece in view.pieces
         if not panels or _panel(view, piece) in panels
@@ -125,6 +126,7 @@ def _heat_map(view: View, samples: dict[str, Array]) -> Plot:
         (one.outside_shares > MOST_OUTSIDE).any() for one in drawn if one.outside_shares is not None
     ):
         remarks.append("Veiled: cells with over half of the moved rows outside the data")
+    remarks += interval_remarks([one.bands for one in drawn], view.confidence_level)
     remarks += [*less_first, *less_second, *left_out]
     return _finish(
         f"heat-map-{'-'.join(view.features)}", _pair_title(view, first, second), remarks, body

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from onnxplain_server.methods.swarm.bisection import before, crossings, first_where
 from onnxplain_server.methods.swarm.options import Motion
-from onnxplain_server.methods.swarm.perturbation import Move, scaled, shaken, widest
+from onnxplain_server.methods.swarm.perturbation import (
+    JointMove,
+    Move,
+    scaled,
+    shaken,
+    widest,
+)
 
 SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 
@@ -95,8 +101,9 @@ def test_weights_are_as_precise_as_the_most_precise_feature() -> None:
     single = scaled(np.ones(1, SINGLE), Motion(), has_zeros=False)
     double = scaled(np.ones(1, DOUBLE), Motion(), has_zeros=False)
 
-    assert widest([single, single]) is np.float32
-    assert widest([single, double]) is np.float64
+    assert widest([JointMove((0,), (single,)), JointMove((1,), (single,))]) is np.float32
+    assert widest([JointMove((0,), (single,)), JointMove((1,), (double,))]) is np.float64
+    assert widest([JointMove((0, 1), (single, double))]) is np.float64
 
 
 def test_the_weight_before_is_the_next_smaller_number() -> None:

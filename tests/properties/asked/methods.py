@@ -43,7 +43,7 @@ def options_of(
         "averageLoss": lambda: _average_loss(column),
         "featureVectors": lambda: _feature_vectors(features, rows),
         "firm": lambda: _firm(features, columns),
-        "swarm": lambda: _swarm(names, classes, rows),
+        "swarm": lambda: _swarm(features, names, classes, rows),
         "attributions": lambda: _attributions(features, rows),
         "accumulatedLocalEffects": lambda: _accumulated_local_effects(one, column),
     }
@@ -154,7 +154,8 @@ def _feature_vectors(features: tuple[str, ...], rows) -> Options:
             "importanceFloor": st.sampled_from([0.0, 0.5]),
             "includeCooccurrence": st.booleans(),
             "includeSimilarity": st.booleans(),
-        },
+        }
+        | _pairs_as_one(features),
     )
 
 
@@ -185,11 +186,12 @@ def _firm(features: tuple[str, ...], columns: tuple[str, ...]) -> Options:
                 unique=True,
             ),
             "repeatCount": st.sampled_from([0, 10]),
-        },
+        }
+        | _pairs_as_one(features),
     )
 
 
-def _swarm(names, classes: tuple[str, ...], rows) -> Options:
+def _swarm(features: tuple[str, ...], names, classes: tuple[str, ...], rows) -> Options:
     harm: dict[str, Any] = {"score": st.sampled_from(["ACCURACY", "F1", "BALANCED_ACCURACY"])}
     loss = st.sampled_from(_LOSSES)
     return _some(
@@ -207,16 +209,21 @@ def _swarm(names, classes: tuple[str, ...], rows) -> Options:
             "windowCount": st.sampled_from([1, 5]),
             "sliverWidth": st.sampled_from([0.0, 0.5]),
             "pointCount": st.just(10),
-        },
+        }
+        | _pairs_as_one(features),
     )
 
 
-def _attributions(features: tuple[str, ...], rows) -> Options:
+def _pairs_as_one(features: tuple[str, ...]) -> dict[str, Any]:
+    """Return groups of features: none, or one of two."""
     few = st.lists(st.sampled_from(features), min_size=2, max_size=2, unique=True)
     group = st.lists(st.fixed_dictionaries({"names": few}), max_size=1)
+    return {"groups": group if len(features) > 1 else st.just([])}
+
+
+def _attributions(features: tuple[str, ...], rows) -> Options:
     others: dict[str, Any] = {"rowIndices": rows, "backgroundRowIndices": rows}
-    others |= {
-        "groups": group if len(features) > 1 else st.just([]),
+    others |= _pairs_as_one(features) | {
         "perturbation": st.sampled_from(["INTERVENTIONAL", "INTERVENTIONAL", "PATH_DEPENDENT"]),
         "value": st.sampled_from(["SHAPLEY", "SHAPLEY", "BANZHAF"]),
         "order": st.sampled_from([1, 1, 2]),

@@ -58,6 +58,8 @@ class FirmImportance:
         Expected score at each.
     shares : (n_points,)
         Share of the rows there.
+    grouped_features : tuple of str
+        Features of a group; empty for a feature by itself.
     """
 
     feature: str
@@ -69,6 +71,7 @@ class FirmImportance:
     levels: npt.NDArray[np.float64] | npt.NDArray[np.str_]
     expected_scores: npt.NDArray[np.float64]
     shares: npt.NDArray[np.float64]
+    grouped_features: tuple[str, ...] = ()
 
     @classmethod
     def from_message(cls, message: firm_pb2.FirmImportance) -> FirmImportance:

@@ -201,14 +201,18 @@ class Warning:  # noqa: A001  # the contract's name; not exported, so that it sh
         Meaning and cure.
     kind : str
         What it is about: "DOUBT", "HOW_IT_WAS_MADE", or "SENTENCE" for one of the summary.
+    suggested_groups : tuple of tuples of str
+        Of ONE_HOT_COLUMNS: features that could count as one, as `groups` of methods take them.
     """
 
     code: str
     message: str
     kind: str = "DOUBT"
+    suggested_groups: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
     def from_message(cls, message: Any) -> Warning:
         """Read it from the contract's form, whose stub mypy takes for the builtin."""
         kind = explanation_service_pb2.Warning.Kind.Name(message.kind)
-        return cls(message.code, message.message, _DOUBT if kind == _UNKNOWN else kind)
+        groups = tuple(tuple(group.names) for group in message.suggested_groups)
+        return cls(message.code, message.message, _DOUBT if kind == _UNKNOWN else kind, groups)

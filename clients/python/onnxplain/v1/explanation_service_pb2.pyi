@@ -349,7 +349,7 @@ class OverviewMethod(_message.Message):
     def __init__(self, name: _Optional[str] = ..., row_count: _Optional[int] = ...) -> None: ...
 
 class Warning(_message.Message):
-    __slots__ = ("code", "message", "kind")
+    __slots__ = ("code", "message", "kind", "suggested_groups")
     class Kind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         KIND_UNSPECIFIED: _ClassVar[Warning.Kind]
@@ -363,10 +363,12 @@ class Warning(_message.Message):
     CODE_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
+    SUGGESTED_GROUPS_FIELD_NUMBER: _ClassVar[int]
     code: str
     message: str
     kind: Warning.Kind
-    def __init__(self, code: _Optional[str] = ..., message: _Optional[str] = ..., kind: _Optional[_Union[Warning.Kind, str]] = ...) -> None: ...
+    suggested_groups: _containers.RepeatedCompositeFieldContainer[_partial_dependence_pb2.FeatureGroup]
+    def __init__(self, code: _Optional[str] = ..., message: _Optional[str] = ..., kind: _Optional[_Union[Warning.Kind, str]] = ..., suggested_groups: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ...) -> None: ...
 
 class ExplainStreamRequest(_message.Message):
     __slots__ = ("request",)

@@ -1,3 +1,4 @@
+from onnxplain.v1 import partial_dependence_pb2 as _partial_dependence_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -8,7 +9,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class FeatureVectorsOptions(_message.Message):
-    __slots__ = ("source", "features", "window", "counting", "fill_diagonal", "min_split_count", "sentence_count", "depth", "one_hot_target", "dimension_count", "row_indices", "repeat_count", "importance_floor", "group_angle_degrees", "neighbor_count", "knockoffs", "include_cooccurrence", "include_similarity")
+    __slots__ = ("source", "features", "window", "counting", "fill_diagonal", "min_split_count", "sentence_count", "depth", "one_hot_target", "dimension_count", "row_indices", "repeat_count", "importance_floor", "group_angle_degrees", "neighbor_count", "knockoffs", "include_cooccurrence", "include_similarity", "groups")
     class Source(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         SOURCE_UNSPECIFIED: _ClassVar[FeatureVectorsOptions.Source]
@@ -45,6 +46,7 @@ class FeatureVectorsOptions(_message.Message):
     KNOCKOFFS_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_COOCCURRENCE_FIELD_NUMBER: _ClassVar[int]
     INCLUDE_SIMILARITY_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
     source: FeatureVectorsOptions.Source
     features: _containers.RepeatedScalarFieldContainer[str]
     window: int
@@ -63,7 +65,8 @@ class FeatureVectorsOptions(_message.Message):
     knockoffs: KnockoffOptions
     include_cooccurrence: bool
     include_similarity: bool
-    def __init__(self, source: _Optional[_Union[FeatureVectorsOptions.Source, str]] = ..., features: _Optional[_Iterable[str]] = ..., window: _Optional[int] = ..., counting: _Optional[_Union[FeatureVectorsOptions.Counting, str]] = ..., fill_diagonal: bool = ..., min_split_count: _Optional[int] = ..., sentence_count: _Optional[int] = ..., depth: _Optional[int] = ..., one_hot_target: bool = ..., dimension_count: _Optional[int] = ..., row_indices: _Optional[_Iterable[int]] = ..., repeat_count: _Optional[int] = ..., importance_floor: _Optional[float] = ..., group_angle_degrees: _Optional[float] = ..., neighbor_count: _Optional[int] = ..., knockoffs: _Optional[_Union[KnockoffOptions, _Mapping]] = ..., include_cooccurrence: bool = ..., include_similarity: bool = ...) -> None: ...
+    groups: _containers.RepeatedCompositeFieldContainer[_partial_dependence_pb2.FeatureGroup]
+    def __init__(self, source: _Optional[_Union[FeatureVectorsOptions.Source, str]] = ..., features: _Optional[_Iterable[str]] = ..., window: _Optional[int] = ..., counting: _Optional[_Union[FeatureVectorsOptions.Counting, str]] = ..., fill_diagonal: bool = ..., min_split_count: _Optional[int] = ..., sentence_count: _Optional[int] = ..., depth: _Optional[int] = ..., one_hot_target: bool = ..., dimension_count: _Optional[int] = ..., row_indices: _Optional[_Iterable[int]] = ..., repeat_count: _Optional[int] = ..., importance_floor: _Optional[float] = ..., group_angle_degrees: _Optional[float] = ..., neighbor_count: _Optional[int] = ..., knockoffs: _Optional[_Union[KnockoffOptions, _Mapping]] = ..., include_cooccurrence: bool = ..., include_similarity: bool = ..., groups: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ...) -> None: ...
 
 class KnockoffOptions(_message.Message):
     __slots__ = ("permutation_count", "component_count")

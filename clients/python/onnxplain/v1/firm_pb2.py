@@ -22,53 +22,54 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from onnxplain.v1 import partial_dependence_pb2 as onnxplain_dot_v1_dot_partial__dependence__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17onnxplain/v1/firm.proto\x12\x0connxplain.v1\"\x99\x07\n\x0b\x46irmOptions\x12\x10\n\x08\x66\x65\x61tures\x18\x01 \x03(\t\x12&\n\x05pairs\x18\x02 \x03(\x0b\x32\x17.onnxplain.v1.FirmPairs\x12\x36\n\testimator\x18\x03 \x01(\x0e\x32#.onnxplain.v1.FirmOptions.Estimator\x12\x30\n\x06source\x18\x04 \x01(\x0e\x32 .onnxplain.v1.FirmOptions.Source\x12\x38\n\ncovariance\x18\x05 \x01(\x0e\x32$.onnxplain.v1.FirmOptions.Covariance\x12\x16\n\tbin_count\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12\x11\n\tkeep_bias\x18\x07 \x01(\x08\x12\x13\n\x0bstandardize\x18\x08 \x01(\x08\x12\x35\n\tcontrasts\x18\t \x03(\x0e\x32\".onnxplain.v1.FirmOptions.Contrast\x12\x1b\n\x0eone_hot_target\x18\n \x01(\x08H\x01\x88\x01\x01\x12\x19\n\x0crepeat_count\x18\x0b \x01(\x05H\x02\x88\x01\x01\x12\x1d\n\x10\x63onfidence_level\x18\x0c \x01(\x01H\x03\x88\x01\x01\x12.\n\tsequences\x18\r \x01(\x0b\x32\x1b.onnxplain.v1.FirmSequences\"s\n\tEstimator\x12\x19\n\x15\x45STIMATOR_UNSPECIFIED\x10\x00\x12\x0c\n\x08GAUSSIAN\x10\x01\x12\n\n\x06TAYLOR\x10\x02\x12\x0e\n\nTWO_VALUED\x10\x03\x12\t\n\x05SLOPE\x10\x04\x12\n\n\x06\x42INNED\x10\x05\x12\n\n\x06SMOOTH\x10\x06\"A\n\x06Source\x12\x16\n\x12SOURCE_UNSPECIFIED\x10\x00\x12\t\n\x05MODEL\x10\x01\x12\n\n\x06LABELS\x10\x02\x12\x08\n\x04\x42OTH\x10\x03\"T\n\nCovariance\x12\x1a\n\x16\x43OVARIANCE_UNSPECIFIED\x10\x00\x12\r\n\tEMPIRICAL\x10\x01\x12\n\n\x06SHRUNK\x10\x02\x12\x0f\n\x0bLEDOIT_WOLF\x10\x03\"Y\n\x08\x43ontrast\x12\x18\n\x14\x43ONTRAST_UNSPECIFIED\x10\x00\x12\x16\n\x12PARTIAL_DEPENDENCE\x10\x01\x12\x0f\n\x0bSENSITIVITY\x10\x02\x12\n\n\x06WEIGHT\x10\x03\x42\x0c\n\n_bin_countB\x11\n\x0f_one_hot_targetB\x0f\n\r_repeat_countB\x13\n\x11_confidence_level\"\xdf\x01\n\tFirmPairs\x12\x10\n\x08\x66\x65\x61tures\x18\x01 \x03(\t\x12\x38\n\x0b\x63ombination\x18\x02 \x01(\x0e\x32#.onnxplain.v1.FirmPairs.Combination\x12\x19\n\x11include_negations\x18\x03 \x01(\x08\"k\n\x0b\x43ombination\x12\x1b\n\x17\x43OMBINATION_UNSPECIFIED\x10\x00\x12\x0f\n\x0b\x43ONJUNCTION\x10\x01\x12\x0f\n\x0b\x44ISJUNCTION\x10\x02\x12\x10\n\x0c\x45XCLUSIVE_OR\x10\x03\x12\x0b\n\x07PRODUCT\x10\x04\"\xb9\x03\n\rFirmSequences\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\x10\n\x08\x61lphabet\x18\x02 \x01(\t\x12\x13\n\x06length\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x30\n\nbackground\x18\x04 \x01(\x0b\x32\x1c.onnxplain.v1.FirmBackground\x12.\n\x07weights\x18\x05 \x01(\x0b\x32\x1d.onnxplain.v1.FirmKmerWeights\x12\x17\n\nmax_length\x18\x06 \x01(\x05H\x01\x88\x01\x01\x12\x0e\n\x06motifs\x18\x07 \x03(\t\x12\x16\n\ttop_count\x18\x08 \x01(\x05H\x02\x88\x01\x01\x12\x32\n\x06layout\x18\t \x01(\x0e\x32\".onnxplain.v1.FirmSequences.Layout\x12\x19\n\x0csample_count\x18\n \x01(\x05H\x03\x88\x01\x01\"F\n\x06Layout\x12\x16\n\x12LAYOUT_UNSPECIFIED\x10\x00\x12\x12\n\x0ePOSITION_MAJOR\x10\x01\x12\x10\n\x0cLETTER_MAJOR\x10\x02\x42\t\n\x07_lengthB\r\n\x0b_max_lengthB\x0c\n\n_top_countB\x0f\n\r_sample_count\"\x80\x01\n\x0e\x46irmBackground\x12\x12\n\x05order\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x0f\n\x07initial\x18\x02 \x03(\x01\x12\x13\n\x0btransitions\x18\x03 \x03(\x01\x12\x19\n\x0cpseudo_count\x18\x04 \x01(\x01H\x01\x88\x01\x01\x42\x08\n\x06_orderB\x0f\n\r_pseudo_count\"U\n\x0f\x46irmKmerWeights\x12\r\n\x05kmers\x18\x01 \x03(\t\x12\x11\n\tpositions\x18\x02 \x03(\x05\x12\x0e\n\x06values\x18\x03 \x03(\x01\x12\x10\n\x08\x63onstant\x18\x04 \x01(\x01\"\x8c\x02\n\nFirmResult\x12\x14\n\x0coutput_names\x18\x01 \x03(\t\x12\x31\n\x0bimportances\x18\x02 \x03(\x0b\x32\x1c.onnxplain.v1.FirmImportance\x12-\n\tcontrasts\x18\x03 \x03(\x0b\x32\x1a.onnxplain.v1.FirmContrast\x12\x13\n\x0bmean_scores\x18\x04 \x03(\x01\x12!\n\x19score_standard_deviations\x18\x05 \x03(\x01\x12\x18\n\x10\x63onfidence_level\x18\x06 \x01(\x01\x12\x34\n\tsequences\x18\x07 \x01(\x0b\x32!.onnxplain.v1.FirmSequencesResult\"\xc8\x01\n\x0e\x46irmImportance\x12\x0f\n\x07\x66\x65\x61ture\x18\x01 \x01(\t\x12\x0e\n\x06values\x18\x02 \x03(\x01\x12\x17\n\x0fstandard_errors\x18\x03 \x03(\x01\x12\r\n\x05lower\x18\x04 \x03(\x01\x12\r\n\x05upper\x18\x05 \x03(\x01\x12\x36\n\testimator\x18\x06 \x01(\x0e\x32#.onnxplain.v1.FirmOptions.Estimator\x12&\n\x05\x63urve\x18\x07 \x01(\x0b\x32\x17.onnxplain.v1.FirmCurve\"T\n\tFirmCurve\x12\x0f\n\x07numbers\x18\x01 \x03(\x01\x12\r\n\x05texts\x18\x02 \x03(\t\x12\x17\n\x0f\x65xpected_scores\x18\x03 \x03(\x01\x12\x0e\n\x06shares\x18\x04 \x03(\x01\"e\n\x0c\x46irmContrast\x12\x34\n\x08\x63ontrast\x18\x01 \x01(\x0e\x32\".onnxplain.v1.FirmOptions.Contrast\x12\x0f\n\x07\x66\x65\x61ture\x18\x02 \x01(\t\x12\x0e\n\x06values\x18\x03 \x03(\x01\"\xf4\x01\n\x13\x46irmSequencesResult\x12\x10\n\x08\x61lphabet\x18\x01 \x01(\t\x12\x0e\n\x06length\x18\x02 \x01(\x05\x12\x10\n\x08is_exact\x18\x03 \x01(\x08\x12\x30\n\nbackground\x18\x04 \x01(\x0b\x32\x1c.onnxplain.v1.FirmBackground\x12&\n\x05kmers\x18\x05 \x03(\x0b\x32\x17.onnxplain.v1.FirmKmers\x12&\n\x03top\x18\x06 \x03(\x0b\x32\x19.onnxplain.v1.FirmTopKmer\x12\'\n\x06motifs\x18\x07 \x03(\x0b\x32\x17.onnxplain.v1.FirmMotif\"^\n\tFirmKmers\x12\x0e\n\x06length\x18\x01 \x01(\x05\x12\x13\n\x0b\x64ifferences\x18\x02 \x03(\x01\x12\x13\n\x0bimportances\x18\x03 \x03(\x01\x12\x17\n\x0fstandard_errors\x18\x04 \x03(\x01\"k\n\x0b\x46irmTopKmer\x12\x0c\n\x04kmer\x18\x01 \x01(\t\x12\x10\n\x08position\x18\x02 \x01(\x05\x12\x14\n\x0coutput_index\x18\x03 \x01(\x05\x12\x12\n\ndifference\x18\x04 \x01(\x01\x12\x12\n\nimportance\x18\x05 \x01(\x01\"L\n\tFirmMotif\x12\r\n\x05motif\x18\x01 \x01(\t\x12\x30\n\nmismatches\x18\x02 \x03(\x0b\x32\x1c.onnxplain.v1.FirmMismatches\"\xeb\x01\n\x0e\x46irmMismatches\x12\x16\n\x0emismatch_count\x18\x01 \x01(\x05\x12\x12\n\nkmer_count\x18\x02 \x01(\x05\x12\x13\n\x0b\x64ifferences\x18\x03 \x03(\x01\x12&\n\x1e\x64ifference_standard_deviations\x18\x04 \x03(\x01\x12\x13\n\x0bimportances\x18\x05 \x03(\x01\x12&\n\x1eimportance_standard_deviations\x18\x06 \x03(\x01\x12\x0f\n\x07weights\x18\x07 \x03(\x01\x12\"\n\x1aweight_standard_deviations\x18\x08 \x03(\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x17onnxplain/v1/firm.proto\x12\x0connxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\"\xc5\x07\n\x0b\x46irmOptions\x12\x10\n\x08\x66\x65\x61tures\x18\x01 \x03(\t\x12&\n\x05pairs\x18\x02 \x03(\x0b\x32\x17.onnxplain.v1.FirmPairs\x12\x36\n\testimator\x18\x03 \x01(\x0e\x32#.onnxplain.v1.FirmOptions.Estimator\x12\x30\n\x06source\x18\x04 \x01(\x0e\x32 .onnxplain.v1.FirmOptions.Source\x12\x38\n\ncovariance\x18\x05 \x01(\x0e\x32$.onnxplain.v1.FirmOptions.Covariance\x12\x16\n\tbin_count\x18\x06 \x01(\x05H\x00\x88\x01\x01\x12\x11\n\tkeep_bias\x18\x07 \x01(\x08\x12\x13\n\x0bstandardize\x18\x08 \x01(\x08\x12\x35\n\tcontrasts\x18\t \x03(\x0e\x32\".onnxplain.v1.FirmOptions.Contrast\x12\x1b\n\x0eone_hot_target\x18\n \x01(\x08H\x01\x88\x01\x01\x12\x19\n\x0crepeat_count\x18\x0b \x01(\x05H\x02\x88\x01\x01\x12\x1d\n\x10\x63onfidence_level\x18\x0c \x01(\x01H\x03\x88\x01\x01\x12.\n\tsequences\x18\r \x01(\x0b\x32\x1b.onnxplain.v1.FirmSequences\x12*\n\x06groups\x18\x0e \x03(\x0b\x32\x1a.onnxplain.v1.FeatureGroup\"s\n\tEstimator\x12\x19\n\x15\x45STIMATOR_UNSPECIFIED\x10\x00\x12\x0c\n\x08GAUSSIAN\x10\x01\x12\n\n\x06TAYLOR\x10\x02\x12\x0e\n\nTWO_VALUED\x10\x03\x12\t\n\x05SLOPE\x10\x04\x12\n\n\x06\x42INNED\x10\x05\x12\n\n\x06SMOOTH\x10\x06\"A\n\x06Source\x12\x16\n\x12SOURCE_UNSPECIFIED\x10\x00\x12\t\n\x05MODEL\x10\x01\x12\n\n\x06LABELS\x10\x02\x12\x08\n\x04\x42OTH\x10\x03\"T\n\nCovariance\x12\x1a\n\x16\x43OVARIANCE_UNSPECIFIED\x10\x00\x12\r\n\tEMPIRICAL\x10\x01\x12\n\n\x06SHRUNK\x10\x02\x12\x0f\n\x0bLEDOIT_WOLF\x10\x03\"Y\n\x08\x43ontrast\x12\x18\n\x14\x43ONTRAST_UNSPECIFIED\x10\x00\x12\x16\n\x12PARTIAL_DEPENDENCE\x10\x01\x12\x0f\n\x0bSENSITIVITY\x10\x02\x12\n\n\x06WEIGHT\x10\x03\x42\x0c\n\n_bin_countB\x11\n\x0f_one_hot_targetB\x0f\n\r_repeat_countB\x13\n\x11_confidence_level\"\xdf\x01\n\tFirmPairs\x12\x10\n\x08\x66\x65\x61tures\x18\x01 \x03(\t\x12\x38\n\x0b\x63ombination\x18\x02 \x01(\x0e\x32#.onnxplain.v1.FirmPairs.Combination\x12\x19\n\x11include_negations\x18\x03 \x01(\x08\"k\n\x0b\x43ombination\x12\x1b\n\x17\x43OMBINATION_UNSPECIFIED\x10\x00\x12\x0f\n\x0b\x43ONJUNCTION\x10\x01\x12\x0f\n\x0b\x44ISJUNCTION\x10\x02\x12\x10\n\x0c\x45XCLUSIVE_OR\x10\x03\x12\x0b\n\x07PRODUCT\x10\x04\"\xb9\x03\n\rFirmSequences\x12\x0e\n\x06\x63olumn\x18\x01 \x01(\t\x12\x10\n\x08\x61lphabet\x18\x02 \x01(\t\x12\x13\n\x06length\x18\x03 \x01(\x05H\x00\x88\x01\x01\x12\x30\n\nbackground\x18\x04 \x01(\x0b\x32\x1c.onnxplain.v1.FirmBackground\x12.\n\x07weights\x18\x05 \x01(\x0b\x32\x1d.onnxplain.v1.FirmKmerWeights\x12\x17\n\nmax_length\x18\x06 \x01(\x05H\x01\x88\x01\x01\x12\x0e\n\x06motifs\x18\x07 \x03(\t\x12\x16\n\ttop_count\x18\x08 \x01(\x05H\x02\x88\x01\x01\x12\x32\n\x06layout\x18\t \x01(\x0e\x32\".onnxplain.v1.FirmSequences.Layout\x12\x19\n\x0csample_count\x18\n \x01(\x05H\x03\x88\x01\x01\"F\n\x06Layout\x12\x16\n\x12LAYOUT_UNSPECIFIED\x10\x00\x12\x12\n\x0ePOSITION_MAJOR\x10\x01\x12\x10\n\x0cLETTER_MAJOR\x10\x02\x42\t\n\x07_lengthB\r\n\x0b_max_lengthB\x0c\n\n_top_countB\x0f\n\r_sample_count\"\x80\x01\n\x0e\x46irmBackground\x12\x12\n\x05order\x18\x01 \x01(\x05H\x00\x88\x01\x01\x12\x0f\n\x07initial\x18\x02 \x03(\x01\x12\x13\n\x0btransitions\x18\x03 \x03(\x01\x12\x19\n\x0cpseudo_count\x18\x04 \x01(\x01H\x01\x88\x01\x01\x42\x08\n\x06_orderB\x0f\n\r_pseudo_count\"U\n\x0f\x46irmKmerWeights\x12\r\n\x05kmers\x18\x01 \x03(\t\x12\x11\n\tpositions\x18\x02 \x03(\x05\x12\x0e\n\x06values\x18\x03 \x03(\x01\x12\x10\n\x08\x63onstant\x18\x04 \x01(\x01\"\x8c\x02\n\nFirmResult\x12\x14\n\x0coutput_names\x18\x01 \x03(\t\x12\x31\n\x0bimportances\x18\x02 \x03(\x0b\x32\x1c.onnxplain.v1.FirmImportance\x12-\n\tcontrasts\x18\x03 \x03(\x0b\x32\x1a.onnxplain.v1.FirmContrast\x12\x13\n\x0bmean_scores\x18\x04 \x03(\x01\x12!\n\x19score_standard_deviations\x18\x05 \x03(\x01\x12\x18\n\x10\x63onfidence_level\x18\x06 \x01(\x01\x12\x34\n\tsequences\x18\x07 \x01(\x0b\x32!.onnxplain.v1.FirmSequencesResult\"\xe2\x01\n\x0e\x46irmImportance\x12\x0f\n\x07\x66\x65\x61ture\x18\x01 \x01(\t\x12\x0e\n\x06values\x18\x02 \x03(\x01\x12\x17\n\x0fstandard_errors\x18\x03 \x03(\x01\x12\r\n\x05lower\x18\x04 \x03(\x01\x12\r\n\x05upper\x18\x05 \x03(\x01\x12\x36\n\testimator\x18\x06 \x01(\x0e\x32#.onnxplain.v1.FirmOptions.Estimator\x12&\n\x05\x63urve\x18\x07 \x01(\x0b\x32\x17.onnxplain.v1.FirmCurve\x12\x18\n\x10grouped_features\x18\x08 \x03(\t\"T\n\tFirmCurve\x12\x0f\n\x07numbers\x18\x01 \x03(\x01\x12\r\n\x05texts\x18\x02 \x03(\t\x12\x17\n\x0f\x65xpected_scores\x18\x03 \x03(\x01\x12\x0e\n\x06shares\x18\x04 \x03(\x01\"e\n\x0c\x46irmContrast\x12\x34\n\x08\x63ontrast\x18\x01 \x01(\x0e\x32\".onnxplain.v1.FirmOptions.Contrast\x12\x0f\n\x07\x66\x65\x61ture\x18\x02 \x01(\t\x12\x0e\n\x06values\x18\x03 \x03(\x01\"\xf4\x01\n\x13\x46irmSequencesResult\x12\x10\n\x08\x61lphabet\x18\x01 \x01(\t\x12\x0e\n\x06length\x18\x02 \x01(\x05\x12\x10\n\x08is_exact\x18\x03 \x01(\x08\x12\x30\n\nbackground\x18\x04 \x01(\x0b\x32\x1c.onnxplain.v1.FirmBackground\x12&\n\x05kmers\x18\x05 \x03(\x0b\x32\x17.onnxplain.v1.FirmKmers\x12&\n\x03top\x18\x06 \x03(\x0b\x32\x19.onnxplain.v1.FirmTopKmer\x12\'\n\x06motifs\x18\x07 \x03(\x0b\x32\x17.onnxplain.v1.FirmMotif\"^\n\tFirmKmers\x12\x0e\n\x06length\x18\x01 \x01(\x05\x12\x13\n\x0b\x64ifferences\x18\x02 \x03(\x01\x12\x13\n\x0bimportances\x18\x03 \x03(\x01\x12\x17\n\x0fstandard_errors\x18\x04 \x03(\x01\"k\n\x0b\x46irmTopKmer\x12\x0c\n\x04kmer\x18\x01 \x01(\t\x12\x10\n\x08position\x18\x02 \x01(\x05\x12\x14\n\x0coutput_index\x18\x03 \x01(\x05\x12\x12\n\ndifference\x18\x04 \x01(\x01\x12\x12\n\nimportance\x18\x05 \x01(\x01\"L\n\tFirmMotif\x12\r\n\x05motif\x18\x01 \x01(\t\x12\x30\n\nmismatches\x18\x02 \x03(\x0b\x32\x1c.onnxplain.v1.FirmMismatches\"\xeb\x01\n\x0e\x46irmMismatches\x12\x16\n\x0emismatch_count\x18\x01 \x01(\x05\x12\x12\n\nkmer_count\x18\x02 \x01(\x05\x12\x13\n\x0b\x64ifferences\x18\x03 \x03(\x01\x12&\n\x1e\x64ifference_standard_deviations\x18\x04 \x03(\x01\x12\x13\n\x0bimportances\x18\x05 \x03(\x01\x12&\n\x1eimportance_standard_deviations\x18\x06 \x03(\x01\x12\x0f\n\x07weights\x18\x07 \x03(\x01\x12\"\n\x1aweight_standard_deviations\x18\x08 \x03(\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'onnxplain.v1.firm_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_FIRMOPTIONS']._serialized_start=42
-  _globals['_FIRMOPTIONS']._serialized_end=963
-  _globals['_FIRMOPTIONS_ESTIMATOR']._serialized_start=533
-  _globals['_FIRMOPTIONS_ESTIMATOR']._serialized_end=648
-  _globals['_FIRMOPTIONS_SOURCE']._serialized_start=650
-  _globals['_FIRMOPTIONS_SOURCE']._serialized_end=715
-  _globals['_FIRMOPTIONS_COVARIANCE']._serialized_start=717
-  _globals['_FIRMOPTIONS_COVARIANCE']._serialized_end=801
-  _globals['_FIRMOPTIONS_CONTRAST']._serialized_start=803
-  _globals['_FIRMOPTIONS_CONTRAST']._serialized_end=892
-  _globals['_FIRMPAIRS']._serialized_start=966
-  _globals['_FIRMPAIRS']._serialized_end=1189
-  _globals['_FIRMPAIRS_COMBINATION']._serialized_start=1082
-  _globals['_FIRMPAIRS_COMBINATION']._serialized_end=1189
-  _globals['_FIRMSEQUENCES']._serialized_start=1192
-  _globals['_FIRMSEQUENCES']._serialized_end=1633
-  _globals['_FIRMSEQUENCES_LAYOUT']._serialized_start=1506
-  _globals['_FIRMSEQUENCES_LAYOUT']._serialized_end=1576
-  _globals['_FIRMBACKGROUND']._serialized_start=1636
-  _globals['_FIRMBACKGROUND']._serialized_end=1764
-  _globals['_FIRMKMERWEIGHTS']._serialized_start=1766
-  _globals['_FIRMKMERWEIGHTS']._serialized_end=1851
-  _globals['_FIRMRESULT']._serialized_start=1854
-  _globals['_FIRMRESULT']._serialized_end=2122
-  _globals['_FIRMIMPORTANCE']._serialized_start=2125
-  _globals['_FIRMIMPORTANCE']._serialized_end=2325
-  _globals['_FIRMCURVE']._serialized_start=2327
-  _globals['_FIRMCURVE']._serialized_end=2411
-  _globals['_FIRMCONTRAST']._serialized_start=2413
-  _globals['_FIRMCONTRAST']._serialized_end=2514
-  _globals['_FIRMSEQUENCESRESULT']._serialized_start=2517
-  _globals['_FIRMSEQUENCESRESULT']._serialized_end=2761
-  _globals['_FIRMKMERS']._serialized_start=2763
-  _globals['_FIRMKMERS']._serialized_end=2857
-  _globals['_FIRMTOPKMER']._serialized_start=2859
-  _globals['_FIRMTOPKMER']._serialized_end=2966
-  _globals['_FIRMMOTIF']._serialized_start=2968
-  _globals['_FIRMMOTIF']._serialized_end=3044
-  _globals['_FIRMMISMATCHES']._serialized_start=3047
-  _globals['_FIRMMISMATCHES']._serialized_end=3282
+  _globals['_FIRMOPTIONS']._serialized_start=81
+  _globals['_FIRMOPTIONS']._serialized_end=1046
+  _globals['_FIRMOPTIONS_ESTIMATOR']._serialized_start=616
+  _globals['_FIRMOPTIONS_ESTIMATOR']._serialized_end=731
+  _globals['_FIRMOPTIONS_SOURCE']._serialized_start=733
+  _globals['_FIRMOPTIONS_SOURCE']._serialized_end=798
+  _globals['_FIRMOPTIONS_COVARIANCE']._serialized_start=800
+  _globals['_FIRMOPTIONS_COVARIANCE']._serialized_end=884
+  _globals['_FIRMOPTIONS_CONTRAST']._serialized_start=886
+  _globals['_FIRMOPTIONS_CONTRAST']._serialized_end=975
+  _globals['_FIRMPAIRS']._serialized_start=1049
+  _globals['_FIRMPAIRS']._serialized_end=1272
+  _globals['_FIRMPAIRS_COMBINATION']._serialized_start=1165
+  _globals['_FIRMPAIRS_COMBINATION']._serialized_end=1272
+  _globals['_FIRMSEQUENCES']._serialized_start=1275
+  _globals['_FIRMSEQUENCES']._serialized_end=1716
+  _globals['_FIRMSEQUENCES_LAYOUT']._serialized_start=1589
+  _globals['_FIRMSEQUENCES_LAYOUT']._serialized_end=1659
+  _globals['_FIRMBACKGROUND']._serialized_start=1719
+  _globals['_FIRMBACKGROUND']._serialized_end=1847
+  _globals['_FIRMKMERWEIGHTS']._serialized_start=1849
+  _globals['_FIRMKMERWEIGHTS']._serialized_end=1934
+  _globals['_FIRMRESULT']._serialized_start=1937
+  _globals['_FIRMRESULT']._serialized_end=2205
+  _globals['_FIRMIMPORTANCE']._serialized_start=2208
+  _globals['_FIRMIMPORTANCE']._serialized_end=2434
+  _globals['_FIRMCURVE']._serialized_start=2436
+  _globals['_FIRMCURVE']._serialized_end=2520
+  _globals['_FIRMCONTRAST']._serialized_start=2522
+  _globals['_FIRMCONTRAST']._serialized_end=2623
+  _globals['_FIRMSEQUENCESRESULT']._serialized_start=2626
+  _globals['_FIRMSEQUENCESRESULT']._serialized_end=2870
+  _globals['_FIRMKMERS']._serialized_start=2872
+  _globals['_FIRMKMERS']._serialized_end=2966
+  _globals['_FIRMTOPKMER']._serialized_start=2968
+  _globals['_FIRMTOPKMER']._serialized_end=3075
+  _globals['_FIRMMOTIF']._serialized_start=3077
+  _globals['_FIRMMOTIF']._serialized_end=3153
+  _globals['_FIRMMISMATCHES']._serialized_start=3156
+  _globals['_FIRMMISMATCHES']._serialized_end=3391
 # @@protoc_insertion_point(module_scope)

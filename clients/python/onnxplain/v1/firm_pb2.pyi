@@ -1,3 +1,4 @@
+from onnxplain.v1 import partial_dependence_pb2 as _partial_dependence_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -8,7 +9,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class FirmOptions(_message.Message):
-    __slots__ = ("features", "pairs", "estimator", "source", "covariance", "bin_count", "keep_bias", "standardize", "contrasts", "one_hot_target", "repeat_count", "confidence_level", "sequences")
+    __slots__ = ("features", "pairs", "estimator", "source", "covariance", "bin_count", "keep_bias", "standardize", "contrasts", "one_hot_target", "repeat_count", "confidence_level", "sequences", "groups")
     class Estimator(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         ESTIMATOR_UNSPECIFIED: _ClassVar[FirmOptions.Estimator]
@@ -68,6 +69,7 @@ class FirmOptions(_message.Message):
     REPEAT_COUNT_FIELD_NUMBER: _ClassVar[int]
     CONFIDENCE_LEVEL_FIELD_NUMBER: _ClassVar[int]
     SEQUENCES_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
     features: _containers.RepeatedScalarFieldContainer[str]
     pairs: _containers.RepeatedCompositeFieldContainer[FirmPairs]
     estimator: FirmOptions.Estimator
@@ -81,7 +83,8 @@ class FirmOptions(_message.Message):
     repeat_count: int
     confidence_level: float
     sequences: FirmSequences
-    def __init__(self, features: _Optional[_Iterable[str]] = ..., pairs: _Optional[_Iterable[_Union[FirmPairs, _Mapping]]] = ..., estimator: _Optional[_Union[FirmOptions.Estimator, str]] = ..., source: _Optional[_Union[FirmOptions.Source, str]] = ..., covariance: _Optional[_Union[FirmOptions.Covariance, str]] = ..., bin_count: _Optional[int] = ..., keep_bias: bool = ..., standardize: bool = ..., contrasts: _Optional[_Iterable[_Union[FirmOptions.Contrast, str]]] = ..., one_hot_target: bool = ..., repeat_count: _Optional[int] = ..., confidence_level: _Optional[float] = ..., sequences: _Optional[_Union[FirmSequences, _Mapping]] = ...) -> None: ...
+    groups: _containers.RepeatedCompositeFieldContainer[_partial_dependence_pb2.FeatureGroup]
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., pairs: _Optional[_Iterable[_Union[FirmPairs, _Mapping]]] = ..., estimator: _Optional[_Union[FirmOptions.Estimator, str]] = ..., source: _Optional[_Union[FirmOptions.Source, str]] = ..., covariance: _Optional[_Union[FirmOptions.Covariance, str]] = ..., bin_count: _Optional[int] = ..., keep_bias: bool = ..., standardize: bool = ..., contrasts: _Optional[_Iterable[_Union[FirmOptions.Contrast, str]]] = ..., one_hot_target: bool = ..., repeat_count: _Optional[int] = ..., confidence_level: _Optional[float] = ..., sequences: _Optional[_Union[FirmSequences, _Mapping]] = ..., groups: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ...) -> None: ...
 
 class FirmPairs(_message.Message):
     __slots__ = ("features", "combination", "include_negations")
@@ -180,7 +183,7 @@ class FirmResult(_message.Message):
     def __init__(self, output_names: _Optional[_Iterable[str]] = ..., importances: _Optional[_Iterable[_Union[FirmImportance, _Mapping]]] = ..., contrasts: _Optional[_Iterable[_Union[FirmContrast, _Mapping]]] = ..., mean_scores: _Optional[_Iterable[float]] = ..., score_standard_deviations: _Optional[_Iterable[float]] = ..., confidence_level: _Optional[float] = ..., sequences: _Optional[_Union[FirmSequencesResult, _Mapping]] = ...) -> None: ...
 
 class FirmImportance(_message.Message):
-    __slots__ = ("feature", "values", "standard_errors", "lower", "upper", "estimator", "curve")
+    __slots__ = ("feature", "values", "standard_errors", "lower", "upper", "estimator", "curve", "grouped_features")
     FEATURE_FIELD_NUMBER: _ClassVar[int]
     VALUES_FIELD_NUMBER: _ClassVar[int]
     STANDARD_ERRORS_FIELD_NUMBER: _ClassVar[int]
@@ -188,6 +191,7 @@ class FirmImportance(_message.Message):
     UPPER_FIELD_NUMBER: _ClassVar[int]
     ESTIMATOR_FIELD_NUMBER: _ClassVar[int]
     CURVE_FIELD_NUMBER: _ClassVar[int]
+    GROUPED_FEATURES_FIELD_NUMBER: _ClassVar[int]
     feature: str
     values: _containers.RepeatedScalarFieldContainer[float]
     standard_errors: _containers.RepeatedScalarFieldContainer[float]
@@ -195,7 +199,8 @@ class FirmImportance(_message.Message):
     upper: _containers.RepeatedScalarFieldContainer[float]
     estimator: FirmOptions.Estimator
     curve: FirmCurve
-    def __init__(self, feature: _Optional[str] = ..., values: _Optional[_Iterable[float]] = ..., standard_errors: _Optional[_Iterable[float]] = ..., lower: _Optional[_Iterable[float]] = ..., upper: _Optional[_Iterable[float]] = ..., estimator: _Optional[_Union[FirmOptions.Estimator, str]] = ..., curve: _Optional[_Union[FirmCurve, _Mapping]] = ...) -> None: ...
+    grouped_features: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, feature: _Optional[str] = ..., values: _Optional[_Iterable[float]] = ..., standard_errors: _Optional[_Iterable[float]] = ..., lower: _Optional[_Iterable[float]] = ..., upper: _Optional[_Iterable[float]] = ..., estimator: _Optional[_Union[FirmOptions.Estimator, str]] = ..., curve: _Optional[_Union[FirmCurve, _Mapping]] = ..., grouped_features: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class FirmCurve(_message.Message):
     __slots__ = ("numbers", "texts", "expected_scores", "shares")

@@ -1,4 +1,5 @@
 from onnxplain.v1 import average_loss_pb2 as _average_loss_pb2
+from onnxplain.v1 import partial_dependence_pb2 as _partial_dependence_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
@@ -9,7 +10,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class SwarmOptions(_message.Message):
-    __slots__ = ("features", "classes", "search", "score", "loss", "target_columns", "particle_count", "iteration_count", "restart_count", "weight_limit", "velocity_limit", "start", "perturbation", "zero_offset", "row_indices", "window_count", "sliver_width", "point_count", "loss_expression", "quantile")
+    __slots__ = ("features", "classes", "search", "score", "loss", "target_columns", "particle_count", "iteration_count", "restart_count", "weight_limit", "velocity_limit", "start", "perturbation", "zero_offset", "row_indices", "window_count", "sliver_width", "point_count", "loss_expression", "quantile", "groups")
     class Search(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         SEARCH_UNSPECIFIED: _ClassVar[SwarmOptions.Search]
@@ -66,6 +67,7 @@ class SwarmOptions(_message.Message):
     POINT_COUNT_FIELD_NUMBER: _ClassVar[int]
     LOSS_EXPRESSION_FIELD_NUMBER: _ClassVar[int]
     QUANTILE_FIELD_NUMBER: _ClassVar[int]
+    GROUPS_FIELD_NUMBER: _ClassVar[int]
     features: _containers.RepeatedScalarFieldContainer[str]
     classes: _containers.RepeatedScalarFieldContainer[str]
     search: SwarmOptions.Search
@@ -86,7 +88,8 @@ class SwarmOptions(_message.Message):
     point_count: int
     loss_expression: str
     quantile: float
-    def __init__(self, features: _Optional[_Iterable[str]] = ..., classes: _Optional[_Iterable[str]] = ..., search: _Optional[_Union[SwarmOptions.Search, str]] = ..., score: _Optional[_Union[SwarmOptions.Score, str]] = ..., loss: _Optional[_Union[_average_loss_pb2.AverageLossOptions.Loss, str]] = ..., target_columns: _Optional[_Iterable[str]] = ..., particle_count: _Optional[int] = ..., iteration_count: _Optional[int] = ..., restart_count: _Optional[int] = ..., weight_limit: _Optional[float] = ..., velocity_limit: _Optional[float] = ..., start: _Optional[_Union[SwarmOptions.Start, str]] = ..., perturbation: _Optional[_Union[SwarmOptions.Perturbation, str]] = ..., zero_offset: _Optional[float] = ..., row_indices: _Optional[_Iterable[int]] = ..., window_count: _Optional[int] = ..., sliver_width: _Optional[float] = ..., point_count: _Optional[int] = ..., loss_expression: _Optional[str] = ..., quantile: _Optional[float] = ...) -> None: ...
+    groups: _containers.RepeatedCompositeFieldContainer[_partial_dependence_pb2.FeatureGroup]
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., classes: _Optional[_Iterable[str]] = ..., search: _Optional[_Union[SwarmOptions.Search, str]] = ..., score: _Optional[_Union[SwarmOptions.Score, str]] = ..., loss: _Optional[_Union[_average_loss_pb2.AverageLossOptions.Loss, str]] = ..., target_columns: _Optional[_Iterable[str]] = ..., particle_count: _Optional[int] = ..., iteration_count: _Optional[int] = ..., restart_count: _Optional[int] = ..., weight_limit: _Optional[float] = ..., velocity_limit: _Optional[float] = ..., start: _Optional[_Union[SwarmOptions.Start, str]] = ..., perturbation: _Optional[_Union[SwarmOptions.Perturbation, str]] = ..., zero_offset: _Optional[float] = ..., row_indices: _Optional[_Iterable[int]] = ..., window_count: _Optional[int] = ..., sliver_width: _Optional[float] = ..., point_count: _Optional[int] = ..., loss_expression: _Optional[str] = ..., quantile: _Optional[float] = ..., groups: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ...) -> None: ...
 
 class SwarmResult(_message.Message):
     __slots__ = ("class_names", "features", "effects", "baseline_score", "importances", "similarity", "window_borders")
@@ -157,18 +160,20 @@ class SwarmEffect(_message.Message):
     def __init__(self, class_name: _Optional[str] = ..., feature: _Optional[str] = ..., row_index: _Optional[int] = ..., row_count: _Optional[int] = ..., importance: _Optional[float] = ..., best_weight: _Optional[float] = ..., best_score: _Optional[float] = ..., mean_weight_distance: _Optional[float] = ..., mean_score_drop: _Optional[float] = ..., optimum: _Optional[_Union[SwarmOptimum, _Mapping]] = ..., stable_optimum: _Optional[_Union[SwarmOptimum, _Mapping]] = ..., agreement: _Optional[float] = ..., curve: _Optional[_Union[SwarmCurve, _Mapping]] = ..., windows: _Optional[_Union[SwarmWindows, _Mapping]] = ..., class_similarities: _Optional[_Iterable[float]] = ..., values: _Optional[_Union[SwarmHistogram, _Mapping]] = ..., particle_weights: _Optional[_Iterable[float]] = ..., reach: _Optional[_Union[SwarmReach, _Mapping]] = ...) -> None: ...
 
 class SwarmReach(_message.Message):
-    __slots__ = ("observed_low", "observed_high", "moved_low", "moved_high", "outside_share")
+    __slots__ = ("observed_low", "observed_high", "moved_low", "moved_high", "outside_share", "feature")
     OBSERVED_LOW_FIELD_NUMBER: _ClassVar[int]
     OBSERVED_HIGH_FIELD_NUMBER: _ClassVar[int]
     MOVED_LOW_FIELD_NUMBER: _ClassVar[int]
     MOVED_HIGH_FIELD_NUMBER: _ClassVar[int]
     OUTSIDE_SHARE_FIELD_NUMBER: _ClassVar[int]
+    FEATURE_FIELD_NUMBER: _ClassVar[int]
     observed_low: float
     observed_high: float
     moved_low: float
     moved_high: float
     outside_share: float
-    def __init__(self, observed_low: _Optional[float] = ..., observed_high: _Optional[float] = ..., moved_low: _Optional[float] = ..., moved_high: _Optional[float] = ..., outside_share: _Optional[float] = ...) -> None: ...
+    feature: str
+    def __init__(self, observed_low: _Optional[float] = ..., observed_high: _Optional[float] = ..., moved_low: _Optional[float] = ..., moved_high: _Optional[float] = ..., outside_share: _Optional[float] = ..., feature: _Optional[str] = ...) -> None: ...
 
 class SwarmOptimum(_message.Message):
     __slots__ = ("weight", "score", "low", "high")

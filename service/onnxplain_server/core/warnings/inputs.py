@@ -157,6 +157,18 @@ class InputWarning(Enum):
         ),
         tells=Tells.SENTENCE,
     )
+    ONE_HOT_COLUMNS = WarningDeclaration(
+        WarningSection.TABLE,
+        cause=(
+            "Columns of 0 and 1 whose names begin alike, exactly one of which is 1 in each row, "
+            "are counted singly by a method that could count them as one feature"
+        ),
+        remedy=(
+            "Ask again with the [groups](methods/interactions.md#groups-of-features) that the "
+            "message and `Warning.suggested_groups` have, for one bar per category"
+        ),
+        tells=Tells.HOW_IT_WAS_MADE,
+    )
     SINGLE_TEXTS = WarningDeclaration(
         WarningSection.TABLE,
         cause="Most rows of a feature have a text of their own, so an overview has no curve of it",

@@ -26,6 +26,7 @@ from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import feature_vectors
 from onnxplain_server.methods.feature_vectors import Options, PathSource, Result, TrainingData
+from onnxplain_server.methods.option_checks import singles
 from onnxplain_server.trees.kernels.leaf_visits import count_leaf_visits
 from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.refusal import Refusal
@@ -120,6 +121,7 @@ def _from_grown_forest(task: Task, options: Options) -> Job[Result]:
             values,
             values.ndim == 1,
             weights / weights.max(),  # so that multiples of weights break ties of splits alike
+            feature_vectors.player_numbers(options),
         )
         return feature_vectors.from_training_data(
             options, training_data, task.question.seed, pool.run, partial(cached, pool.ledger)
@@ -279,6 +281,7 @@ PREPARATION = Preparation(
     unread_prediction=_unread_prediction,
     rehearsing=lambda _options: Rehearsing.UNTIL_PREDICTED,
     seconds=_seconds,
+    single_features=lambda options, _: singles(options.features, options.groups),
     changes=_changes,
     warm_up=(
         {"source": "MODEL", "rowIndices": [0], "repeatCount": 2},

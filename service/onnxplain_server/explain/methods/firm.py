@@ -16,6 +16,7 @@ from onnxplain_server.core.table import listed
 from onnxplain_server.core.warnings import MethodWarning
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.explain.learning_library import require_learning_library
+from onnxplain_server.explain.methods.firm_groups import group_columns, with_ordered_groups
 from onnxplain_server.explain.methods.labels import TargetScores, read_labels, target_scores
 from onnxplain_server.explain.methods.streamed_firm import streamed_firm
 from onnxplain_server.explain.question import Question
@@ -23,7 +24,7 @@ from onnxplain_server.explain.registry import Preparation, Rehearsing
 from onnxplain_server.explain.row_counts import CONTRAST_ROWS
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.task import Job, Task
-from onnxplain_server.language import ColumnValues, Expression, form_of, parse
+from onnxplain_server.language import ColumnValues, Expression, ValueKind, form_of, parse
 from onnxplain_server.language.forms import Threshold
 from onnxplain_server.methods import firm
 from onnxplain_server.methods.firm import (
@@ -83,12 +84,18 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     path = task.path
     firm.check(options, path)
     options = _with_source(task, options)
-    sample, columns = task.sample, ColumnValues(task.sample.table.columns)
-    features = expand(options, sample.features.names, columns.kinds, path)
+    sample, kinds = task.sample, ColumnValues(task.sample.table.columns).kinds
+    options = with_ordered_groups(options, kinds, path)
+    features = expand(options, sample.features.names, kinds, path)
     texts, grids = zip(features.texts, features.paths, strict=True), features.pair_grids
-    check = sample.table.check_readable
-    expressions = [parse(check(text, own), columns.kinds, own) for text, own in texts]
-    options = replace(options, features=tuple(features.texts))
+    check, groups = sample.table.check_readable, options.named_groups
+    group_kinds = dict.fromkeys(groups, ValueKind.TEXT)
+    expressions = [
+        parse(check(text, own), group_kinds if text in groups else kinds, own)
+        for text, own in texts
+    ]
+    singles = tuple(text for text in features.texts if text not in groups)
+    options = replace(options, features=singles)
     streamed = streamed_firm(task, options, expressions, grids)
     return streamed or _in_memory(task, options, expressions, grids)
 
@@ -97,8 +104,9 @@ def _in_memory(
     task: Task, options: Options, expressions: Sequence[Expression], pair_grids: Sequence[PairGrid]
 ) -> Job[Result]:
     sample, path = task.sample, task.path
-    columns = ColumnValues(sample.table.columns)
     rows = sample.draw(sample.rows, len(sample.rows))
+    groups = group_columns(options, sample.table, rows, path)
+    columns = ColumnValues({**sample.table.stored, **groups})
     engine = cache(lambda: _on(task.effects, sample, rows))
     scoring = _Scoring(engine, sample, task.question, options, rows, path)
     _check(scoring)
@@ -284,6 +292,7 @@ def _rehearsing(options: Options) -> Rehearsing:
 PREPARATION = Preparation(
     prepare=prepare,
     rows_once=True,
+    single_features=lambda options, _: options.features,
     unread_prediction=_unread_prediction,
     rehearsing=_rehearsing,
     resamples_rows=lambda options: options.resampling.repeat_count > 0,

@@ -23,6 +23,7 @@ from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods import interactions, target
 from onnxplain_server.methods.interactions import Options, Result
+from onnxplain_server.methods.option_checks import singles
 from onnxplain_server.methods.resampling import Resampling, few_rows_notes
 from onnxplain_server.methods.sampled.intervals import LEVEL
 from onnxplain_server.methods.target import Target
@@ -205,6 +206,7 @@ def _changes(options: Options) -> Iterator[Change]:
 PREPARATION = Preparation(
     prepare=prepare,
     moves_few_features=True,
+    single_features=lambda options, names: singles(options.features or names, options.groups),
     leaves_out_additive=True,
     is_quadratic_on_trees=True,
     sample_shares=(16, 4),

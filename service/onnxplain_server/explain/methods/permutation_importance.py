@@ -136,6 +136,7 @@ PREPARATION = Preparation(
     prepare=prepare,
     resamples_rows=lambda options: options.kept_repeat_count > 0,
     sample_shares=(16,),
+    single_features=lambda options, _: [one[0] for one in options.features if len(one) == 1],
     rehearsing=to_its_end,
     fewer_repetitions=_fewer_repetitions,
     repetitions=_repetitions,

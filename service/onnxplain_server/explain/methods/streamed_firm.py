@@ -61,11 +61,11 @@ def streamed_firm(
 ) -> Job[Result] | None:
     """Prepare FIRM on all rows of a table in blocks; None where bins of the sample are taken.
 
-    That is with another source than the model, contrasts, replicates, or an estimator that needs
-    more than bins; and where rows of unequal weight, or texts, have too many distinct values.
+    That is with another source than the model, contrasts, groups, replicates, or an estimator that
+    needs more than bins; and where rows of unequal weight, or texts, have too many distinct values.
     """
     is_by_bins = options.estimator in _BY_BINS and not options.reads_target
-    if not is_by_bins or options.contrasts or options.resampling.repeat_count:
+    if not is_by_bins or options.contrasts or options.groups or options.resampling.repeat_count:
         return None
     if task.all_rows is None:
         return None

@@ -55,7 +55,7 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     sample, path = task.sample, task.path
     features = sample.features
     movable = tuple(n for j, n in enumerate(features.names) if _is_movable(features, j))
-    _check_movable(options, features, movable, f"{path}.features")
+    _check_movable(options, features, movable, path)
     options = _with_default_loss(task, options)
     options = swarm.resolve(options, movable, sample.weighted.sent_row_count, path)
     truth, pairings = _ground_truth(task, options)
@@ -100,13 +100,15 @@ def _is_movable(features: Features, feature: int) -> bool:
 def _check_movable(
     options: Options, features: Features, movable: tuple[str, ...], path: str
 ) -> None:
-    fixed = tuple(n for n in options.features if n in features.names and n not in movable)
-    if fixed:
-        raise ExplainError(
-            Reason.WRONG_TYPE,
-            f"{listed(fixed)} is not numeric, so it cannot be moved; leave it out of features",
-            path,
-        )
+    named = {"features": options.features, "groups": sum(options.groups, ())}
+    for field, names in named.items():
+        fixed = tuple(n for n in names if n in features.names and n not in movable)
+        if fixed:
+            raise ExplainError(
+                Reason.WRONG_TYPE,
+                f"{listed(fixed)} is not numeric, so it cannot be moved; leave it out of {field}",
+                f"{path}.{field}",
+            )
 
 
 def _ground_truth(task: Task, options: Options) -> tuple[GroundTruth, tuple[ClassPairing, ...]]:

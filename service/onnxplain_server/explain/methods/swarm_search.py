@@ -57,16 +57,24 @@ def exact_search(
     margin = request.margin()
     if isinstance(margin, Refusal):
         return margin
-    answers_by_trees = margin.is_answer and isinstance(margin.trees, Ensemble)
-    if options.measure is not None and not answers_by_trees:
-        return Refusal("the loss is not the same on pieces: the answer is no sum over trees")
-    refusal = _refuse_separate_probabilities(margin, request, features)
+    refusal = _refuse_options(margin, options)
+    refusal = refusal or _refuse_separate_probabilities(margin, request, features)
     if refusal is not None:
         return refusal
     if isinstance(margin.trees, Ensemble):
         refusal = _refuse_disagreement(margin, margin.trees, request, features)
         return refusal or _tree_steps(options, request, margin.trees, features)
     return _linear_steps(options, request, margin.model, features)
+
+
+def _refuse_options(margin: ClassMargin, options: Options) -> Refusal | None:
+    """Refuse a loss of what is no sum over trees, and groups of features of trees."""
+    has_trees = isinstance(margin.trees, Ensemble)
+    if options.measure is not None and not (margin.is_answer and has_trees):
+        return Refusal("the loss is not the same on pieces: the answer is no sum over trees")
+    if options.groups and has_trees:
+        return Refusal("steps of trees are along one feature, and a group moves several")
+    return None
 
 
 def require_exact(factory: StepReaderFactory | Refusal, path: str) -> StepReaderFactory:

@@ -19,6 +19,7 @@ from onnxplain_server.methods.feature_vectors.options import (
     Options,
     PathSource,
     Reading,
+    player_numbers,
     positions,
     resolve,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "TrainingData",
     "from_forest",
     "from_training_data",
+    "player_numbers",
     "positions",
     "resolve",
 ]

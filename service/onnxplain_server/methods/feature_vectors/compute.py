@@ -26,7 +26,12 @@ from onnxplain_server.methods.feature_vectors.forest_counts import (
 from onnxplain_server.methods.feature_vectors.geometry import important
 from onnxplain_server.methods.feature_vectors.growing import Fit, LearningTask, Run
 from onnxplain_server.methods.feature_vectors.interchange import split_pairs
-from onnxplain_server.methods.feature_vectors.options import Knockoffs, Options, positions
+from onnxplain_server.methods.feature_vectors.options import (
+    Knockoffs,
+    Options,
+    player_numbers,
+    positions,
+)
 from onnxplain_server.methods.feature_vectors.paths import of_ensemble
 from onnxplain_server.methods.feature_vectors.result import (
     PathCounts,
@@ -59,7 +64,9 @@ def from_forest(
 
     `names` are all features of the model; `visits`, (n_leaves,), counts paths (None: 1 each).
     """
-    paths = of_ensemble(forest.ensemble).of_features(positions(options, names))
+    paths = of_ensemble(forest.ensemble).of_features(
+        positions(options, names), player_numbers(options)
+    )
     weights = np.ones(len(paths), dtype=np.int64) if visits is None else visits
 
     def read(visits: Counts) -> PathCounts:
@@ -98,6 +105,8 @@ class TrainingData:
     target : (n_rows, n_targets), or (n_rows,) class labels
         Not constant.
     weights : (n_rows,)
+    numbers : (n_features,) or None
+        What each feature counts as, from 0; None: each counts singly.
     """
 
     columns: tuple[Array, ...]
@@ -105,12 +114,15 @@ class TrainingData:
     target: Array
     is_classes: bool
     weights: Vector
+    numbers: Indices | None = None
 
     def task(self) -> tuple[LearningTask, Encoded | None]:
         """Encode the rows, and the selected rows in the same way."""
         count, features = len(self.weights), len(self.columns)
+        if self.numbers is not None:
+            features = int(self.numbers.max()) + 1
         columns = self.columns if self.selected is None else _joined(self.columns, self.selected)
-        encoded = encode(columns)
+        encoded = encode(columns, self.numbers)
         rows = encoded.take(np.arange(count))
         target = self.target if self.is_classes else _standard(self.target, self.weights)
         task = LearningTask(rows, target, self.weights, self.is_classes, features)
@@ -167,7 +179,11 @@ def _check(  # noqa: PLR0917 - as `from_training_data`
     values = np.stack(data.columns, axis=1).astype(np.float64)
     copies = knockoffs.draw(values, settings.component_count, seed)
     joined = TrainingData(
-        (*data.columns, *copies.T), None, data.target, data.is_classes, data.weights
+        (*data.columns, *copies.T),
+        None,
+        data.target,
+        data.is_classes,
+        data.weights,
     )
     task, _ = joined.task()
     grown = ForestGrower(task, None, options.growth, options.rule, run, cache).forest(

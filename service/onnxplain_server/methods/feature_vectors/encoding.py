@@ -27,7 +27,7 @@ class Encoded:
         NaN for missing numbers; an indicator column per value of text. Numbers that float32
         cannot tell apart are given by their ranks, which lead to the same splits.
     column_of : (n_columns,)
-        Feature of each column.
+        Feature, or group of features, of each column.
     """
 
     values: npt.NDArray[np.float32]
@@ -38,11 +38,20 @@ class Encoded:
         return Encoded(self.values[rows], self.column_of)
 
 
-def encode(columns: Sequence[Array]) -> Encoded:
-    """Encode features: (n_rows,) each, numbers or text."""
+def encode(columns: Sequence[Array], numbers: Indices | None = None) -> Encoded:
+    """Encode features.
+
+    Parameters
+    ----------
+    columns : sequence of (n_rows,)
+        Numbers or text.
+    numbers : (n_features,) or None
+        What each counts as in `Encoded.column_of`; None: each counts singly.
+    """
+    numbers = np.arange(len(columns)) if numbers is None else numbers
     parts: list[Array] = []
     features: list[int] = []
-    for position, column in enumerate(columns):
+    for position, column in zip(numbers.tolist(), columns, strict=True):
         encoded = _indicators(column) if column.dtype == object else [_single(column)]
         parts += encoded
         features += [position] * len(encoded)

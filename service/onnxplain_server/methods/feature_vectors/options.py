@@ -13,7 +13,13 @@ from onnxplain_server.core.contract_limits import FeatureVectorsOptions, Knockof
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.limits import within
 from onnxplain_server.methods.feature_vectors.cooccurrence import Rule
-from onnxplain_server.methods.option_checks import check_limits, choose
+from onnxplain_server.methods.option_checks import (
+    check_grouping,
+    check_groups,
+    check_limits,
+    choose,
+    players,
+)
 
 MOST_IN_MATRIX = 2_000
 """Features up to which a matrix of all pairs is returned."""
@@ -88,6 +94,8 @@ class Options:
         Rows of the table whose paths count; empty: all paths count once.
     repeat_count : int
         Repetitions with other trees; 0: none.
+    groups : tuple of tuples of str
+        Features that count as one.
     """
 
     source: PathSource | None = None
@@ -101,6 +109,12 @@ class Options:
     knockoffs: Knockoffs | None = None
     include_cooccurrence: bool = FeatureVectorsOptions.include_cooccurrence.default
     include_similarity: bool = FeatureVectorsOptions.include_similarity.default
+    groups: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def players(self) -> dict[str, tuple[str, ...]]:
+        """Features that count as one, by the name of the feature or group; once resolved."""
+        return players(self.features, self.groups)
 
     @property
     def grows_forest(self) -> bool:
@@ -123,22 +137,33 @@ def resolve(options: Options, names: Sequence[str], row_count: int, path: str) -
         Rows of the table; 0 without a table.
     """
     features = choose(options.features, names, f"{path}.features")
-    if len(features) < 2:
+    groups = check_groups(options.groups, names, f"{path}.groups")
+    check_grouping(features, groups, names, f"{path}.groups")
+    options = replace(options, features=features, groups=groups)
+    count = len(options.players)
+    if count < 2:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"{len(features)} feature; vectors compare features, so there must be at least 2",
-            f"{path}.features",
+            f"{count} feature; vectors compare features, of which a group counts as one, so there "
+            "must be at least 2",
+            f"{path}.groups" if groups else f"{path}.features",
         )
-    _check_numbers(options, len(features), path)
+    _check_numbers(options, count, path)
     _check_rows(options.row_indices, row_count, f"{path}.row_indices")
     if options.knockoffs is not None:
         _check_knockoffs(options, options.knockoffs, f"{path}.knockoffs")
-    return replace(options, features=features)
+    return options
 
 
 def positions(options: Options, names: Sequence[str]) -> Indices:
     """Return the positions of the requested features: (n,)."""
     place = {name: position for position, name in enumerate(names)}
+    return np.array([place[name] for name in options.features], dtype=np.intp)
+
+
+def player_numbers(options: Options) -> Indices:
+    """Return the number of the feature or group that each requested feature counts as: (n,)."""
+    place = {name: i for i, members in enumerate(options.players.values()) for name in members}
     return np.array([place[name] for name in options.features], dtype=np.intp)
 
 
@@ -180,6 +205,12 @@ def _check_knockoffs(options: Options, knockoffs: Knockoffs, path: str) -> None:
         raise ExplainError(
             Reason.INVALID_OPTION,
             "the model's own trees have no splits on knockoffs; set source to SURROGATE or LABELS",
+            path,
+        )
+    if options.groups:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "knockoffs are of single columns; leave groups or knockoffs out",
             path,
         )
     check_limits(KnockoffOptions, knockoffs, path)

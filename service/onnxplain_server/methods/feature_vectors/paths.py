@@ -48,12 +48,22 @@ class Paths:
             node = np.where(inside, self.parent[node], -1)
         return counts
 
-    def of_features(self, chosen: Indices) -> Paths:
-        """Restrict to some features, renumbered; other splits stay in the windows."""
+    def of_features(self, chosen: Indices, numbers: Indices | None = None) -> Paths:
+        """Restrict to some features; other splits stay in the windows.
+
+        Parameters
+        ----------
+        chosen : (n,)
+        numbers : (n,) or None
+            What each counts as, from 0; features of the same number count as one. None: each
+            counts singly.
+        """
+        numbers = np.arange(len(chosen)) if numbers is None else numbers
         number = np.full(self.feature_count + 1, -1, dtype=np.int32)
-        number[chosen] = np.arange(len(chosen))
+        number[chosen] = numbers
         feature = number[self.feature]  # -1 indexes the last entry, -1
-        return Paths(feature, self.parent, self.leaf, self.tree, len(chosen), self.tree_count)
+        count = int(numbers.max()) + 1
+        return Paths(feature, self.parent, self.leaf, self.tree, count, self.tree_count)
 
 
 def of_ensemble(ensemble: Ensemble) -> Paths:

@@ -167,9 +167,9 @@ def finish(
     vectors, reading = embedding.vectors, options.reading
     chosen = geometry.important(vectors, reading.importance_floor)
     comparison = interchange.compare(counts.split_pairs, chosen)
-    no_pairs_reason = _no_pairs_reason(counts, len(options.features))
+    no_pairs_reason = _no_pairs_reason(counts, len(options.players))
     return Result(
-        options.features,
+        tuple(options.players),
         options.source or PathSource.MODEL,
         embedding,
         counts.sentence_count,

@@ -19,7 +19,7 @@ from onnxplain_server.methods.firm.measures import (
     Smooth,
     TwoValued,
 )
-from onnxplain_server.methods.firm.options import Estimator, Options
+from onnxplain_server.methods.firm.options import MAX_COMBINATIONS, Estimator, Options
 from onnxplain_server.methods.firm.spline import MIN_VALUES, Spline
 from onnxplain_server.methods.firm.weighted_scores import Moments
 
@@ -56,7 +56,8 @@ def bind(
         INVALID_OPTION if the requested estimator does not apply.
     """
     values = evaluate_stored(expression, columns)
-    bins = cut(values, weights, options.bin_count)
+    is_group = expression.text in options.named_groups
+    bins = cut(values, weights, MAX_COMBINATIONS if is_group else options.bin_count)
     return BoundFeature(expression, bins, _measure(expression, values, bins, options, moments))
 
 

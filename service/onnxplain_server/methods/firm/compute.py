@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -139,8 +139,9 @@ def _result(  # noqa: PLR0917 - all parts of a result
 ) -> Result:
     """Present the measurements; `rows` are those for scatter plots."""
     bounds, raws = [each.bound for each in features], np.array([each.raw for each in features])
+    groups = options.named_groups
     importances = [
-        _importance(each, spread) for each, spread in zip(features, spreads, strict=True)
+        _importance(each, spread, groups) for each, spread in zip(features, spreads, strict=True)
     ]
     resampling = options.resampling
     return Result(
@@ -174,10 +175,13 @@ def _notes(
     )
 
 
-def _importance(feature: _Measured, spread: ImportanceSpread | None) -> FirmImportance:
+def _importance(
+    feature: _Measured, spread: ImportanceSpread | None, groups: Mapping[str, tuple[str, ...]]
+) -> FirmImportance:
     bound = feature.bound
     text, estimator = bound.expression.text, bound.measure.estimator
-    return FirmImportance(text, estimator, finish(bound, feature.raw), spread, feature.curve)
+    values = finish(bound, feature.raw)
+    return FirmImportance(text, estimator, values, spread, feature.curve, groups.get(text, ()))
 
 
 def complete(

@@ -8,10 +8,14 @@ from typing import TypeAlias
 from onnxplain_server.core.contract_limits import FirmOptions, FirmPairs
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.firm.covariance import Covariance
-from onnxplain_server.methods.option_checks import check_limits
+from onnxplain_server.methods.option_checks import GROUP_SIGN, check_limits
 from onnxplain_server.methods.resampling import Resampling
 
 MAX_FEATURES = FirmOptions.features.max_items
+MAX_COMBINATIONS = 1_000
+"""Most combinations of values of a group's features, each of which has a bin."""
+_OF_BINS = frozenset({FirmOptions.Estimator.BINNED, FirmOptions.Estimator.TWO_VALUED, None})
+"""Estimators that take features of text, and so groups."""
 
 
 Estimator: TypeAlias = FirmOptions.Estimator
@@ -48,6 +52,8 @@ class Options:
         None: chosen per feature.
     source : ScoreSource or None
         None, before the model is known: MODEL, or LABELS without a model.
+    groups : tuple of tuples of str
+        Expressions that count as one feature.
     """
 
     features: tuple[str, ...] = ()
@@ -61,6 +67,12 @@ class Options:
     contrasts: tuple[Contrast, ...] = ()
     one_hot_target: bool | None = None
     resampling: Resampling = field(default_factory=Resampling)
+    groups: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def named_groups(self) -> dict[str, tuple[str, ...]]:
+        """Features of each group, by its name."""
+        return {GROUP_SIGN.join(group): group for group in self.groups}
 
     @property
     def reads_model(self) -> bool:
@@ -91,5 +103,12 @@ def check(options: Options, path: str) -> None:
                 f"pairs need at least 2 features; {len(pairs.features)} given",
                 f"{path}.pairs[{i}].features",
             )
+    if options.groups and options.estimator not in _OF_BINS:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            f"{options.estimator.value if options.estimator else ''} needs numbers, and the values "
+            "of a group are combinations; ask for BINNED, or leave groups out",
+            f"{path}.estimator",
+        )
     if len(set(options.contrasts)) < len(options.contrasts):
         raise ExplainError(Reason.INVALID_OPTION, "a measure is named twice", f"{path}.contrasts")

@@ -12,6 +12,7 @@ from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import listed
 from onnxplain_server.methods.firm.options import MAX_FEATURES, Combination, Options, Pairs
 from onnxplain_server.methods.firm.result import PairGrid
+from onnxplain_server.methods.option_checks import players
 
 _JOINTS = {
     Combination.CONJUNCTION: "{} and {}",
@@ -54,7 +55,7 @@ class FeatureList:
 def expand(
     options: Options, names: Sequence[str], columns: Collection[str], path: str
 ) -> FeatureList:
-    """List all features: the requested ones, or all columns of the model, then pairs.
+    """List all features: the requested ones, or all columns of the model, then groups and pairs.
 
     Parameters
     ----------
@@ -74,11 +75,20 @@ def expand(
         raise ExplainError(
             Reason.INVALID_OPTION, f"{listed(repeated)} is named twice", f"{path}.features"
         )
-    for i, text in enumerate(options.features or (() if options.pairs else names)):
+    for i, text in enumerate(_single_features(options, names)):
         feature_list.add(text, f"{path}.features[{i}]")
+    for text in options.named_groups:
+        feature_list.add(text, f"{path}.groups")
     for i, pairs in enumerate(options.pairs):
         feature_list.pair_grids.append(_pair(pairs, feature_list, columns, f"{path}.pairs[{i}]"))
     return feature_list
+
+
+def _single_features(options: Options, names: Sequence[str]) -> Sequence[str]:
+    """Return the features before pairs; by default, groups stand in place of their columns."""
+    if options.features or options.pairs:
+        return options.features
+    return tuple(players(names, options.groups))
 
 
 def _pair(pairs: Pairs, feature_list: FeatureList, columns: Collection[str], path: str) -> PairGrid:

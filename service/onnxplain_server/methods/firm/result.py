@@ -60,6 +60,8 @@ class FirmImportance:
         Unit of the output, or none if standardised; signed by GAUSSIAN, TWO_VALUED and SLOPE.
     spread : ImportanceSpread or None
     curve : ConditionalExpectation
+    grouped_features : tuple of str
+        Features of a group; empty for a feature by itself.
     """
 
     feature: str
@@ -67,6 +69,7 @@ class FirmImportance:
     values: Vector
     spread: ImportanceSpread | None
     curve: ConditionalExpectation
+    grouped_features: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

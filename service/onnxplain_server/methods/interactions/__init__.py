@@ -13,12 +13,11 @@ from onnxplain_server.methods.interactions.compute import (
     grouped,
     streamed_cost,
 )
-from onnxplain_server.methods.interactions.options import GROUP_SIGN, Options, resolve
+from onnxplain_server.methods.interactions.options import Options, resolve
 from onnxplain_server.methods.interactions.pair_choice import most_pairs, usual_pair_effects
 from onnxplain_server.methods.interactions.result import Result, Statistic
 
 __all__ = [
-    "GROUP_SIGN",
     "Options",
     "Result",
     "Statistic",

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field, replace
 
 from onnxplain_server.core.contract_limits import InteractionsOptions
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.table import listed
-from onnxplain_server.methods.option_checks import check_groups, check_limits, choose
+from onnxplain_server.methods.option_checks import (
+    check_grouping,
+    check_groups,
+    check_limits,
+    choose,
+    players,
+)
 from onnxplain_server.methods.resampling import Resampling
-
-GROUP_SIGN = " + "
-"""What joins the names of a group's features."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,9 @@ class Options:
         names : sequence of str
             Features of the model.
         """
-        grouped = {name for group in self.groups for name in group}
-        single = [(name,) for name in self.features or names if name not in grouped]
         place = {name: j for j, name in enumerate(names)}
-        members = [tuple(sorted(place[name] for name in each)) for each in (*self.groups, *single)]
-        return {GROUP_SIGN.join(names[j] for j in each): each for each in sorted(members)}
+        named = players(self.features or names, self.groups)
+        return {name: tuple(place[each] for each in own) for name, own in named.items()}
 
 
 def resolve(options: Options, names: Sequence[str], path: str) -> Options:
@@ -91,31 +91,13 @@ def resolve(options: Options, names: Sequence[str], path: str) -> Options:
 
 
 def _check_grouping(options: Options, names: Sequence[str], path: str) -> None:
-    """Refuse groups of features that are not considered, or whose names are not their own."""
-    considered = set(options.features)
-    left_out = tuple(name for group in options.groups for name in group if name not in considered)
-    if left_out:
+    """Refuse groups without a name of their own, a single player, and knots beside groups."""
+    check_grouping(options.features, options.groups, names, f"{path}.groups")
+    count = len(players(options.features, options.groups))
+    if count < 2:
         raise ExplainError(
             Reason.INVALID_OPTION,
-            f"groups have {listed(left_out)}, which features leaves out; name all features of a "
-            "group in features, or none",
-            f"{path}.groups",
-        )
-    players = options.players(names)
-    count = len(options.groups) + len(options.features) - sum(map(len, options.groups))
-    joined = {name for name, members in players.items() if len(members) > 1}
-    if len(players) < count or not joined.isdisjoint(names):
-        raise ExplainError(
-            Reason.INVALID_OPTION,
-            "the name of a group, its features joined by ' + ', is that of another feature or "
-            "group; rename a column",
-            f"{path}.groups",
-        )
-    if len(players) < 2:
-        raise ExplainError(
-            Reason.INVALID_OPTION,
-            "interactions need at least 2 features, of which a group counts as one; "
-            f"{len(players)} given",
+            f"interactions need at least 2 features, of which a group counts as one; {count} given",
             f"{path}.groups" if options.groups else f"{path}.features",
         )
     if options.groups and options.knot_count:

@@ -8,19 +8,20 @@ from typing import Protocol
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Indices, Matrix
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.warnings import InputWarning
 from onnxplain_server.effects.background import Background
 from onnxplain_server.methods.infinite_losses import check_finite_baseline, infinite_loss_notes
 from onnxplain_server.methods.swarm.cohorts import Cohort, cohorts
-from onnxplain_server.methods.swarm.importance import importance, over_classes
+from onnxplain_server.methods.swarm.effect_summaries import summarize, window_borders
+from onnxplain_server.methods.swarm.importance import over_classes
 from onnxplain_server.methods.swarm.options import Options, Search, SearchSettings
-from onnxplain_server.methods.swarm.perturbation import Move, moves, widest
+from onnxplain_server.methods.swarm.perturbation import JointMove, moves, widest
 from onnxplain_server.methods.swarm.predicting import MovedRowPredictor
 from onnxplain_server.methods.swarm.prediction_memo import PredictionMemo
-from onnxplain_server.methods.swarm.reach import extrapolation, reach, weights_inside
-from onnxplain_server.methods.swarm.result import Effect, Result, histogram
+from onnxplain_server.methods.swarm.reach import extrapolation
+from onnxplain_server.methods.swarm.result import Effect, Result
 from onnxplain_server.methods.swarm.scoring import GroundTruth
 from onnxplain_server.methods.swarm.searching import (
     SearchResult,
@@ -47,8 +48,8 @@ _SEARCHES: dict[Search, Callable[[SearchSpace], list[SearchResult]]] = {
 class StepReader(Protocol):
     """Reader of steps: the predictions of rows for every weight, from the model itself."""
 
-    def steps(self, cohort: Cohort, features: Sequence[int], moves: Sequence[Move]) -> list[Steps]:
-        """Return the steps of each feature; `moves` are for the cohort's rows."""
+    def steps(self, cohort: Cohort, moves: Sequence[JointMove]) -> list[Steps]:
+        """Return the steps of each feature or group; moves are of the cohort's rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,10 +81,26 @@ class Problem:
     single_rows: Indices
     reader: StepReader | None
 
-    def move(self, options: Options, feature: int, rows: Indices, seed: int) -> Move:
-        """Prepare the move of a feature in some rows."""
-        random = np.random.default_rng([seed, 9, feature])
-        return moves(options.motion, self.background.columns[feature], rows, random)
+    def moves(self, options: Options, rows: Indices, seed: int) -> list[JointMove]:
+        """Prepare the move of each feature or group in some rows."""
+        return [
+            self._joint_move(options, tuple(map(self.background.features.index, names)), rows, seed)
+            for names in options.players.values()
+        ]
+
+    def _joint_move(
+        self, options: Options, features: tuple[int, ...], rows: Indices, seed: int
+    ) -> JointMove:
+        own = (
+            moves(
+                options.motion,
+                self.background.columns[j],
+                rows,
+                np.random.default_rng([seed, 9, j]),
+            )
+            for j in features
+        )
+        return JointMove(features, tuple(own))
 
     def cohorts(self, predicted: Matrix, single_rows: Indices) -> Iterator[Cohort]:
         """Divide the rows into cohorts, given the predictions before any move."""
@@ -96,7 +113,7 @@ def cost(options: Options, problem: Problem) -> int:
     if problem.reader is not None:
         return rows
     evaluations = _evaluations(options.search, settings) * settings.restart_count
-    return rows + (len(problem.single_rows) or rows) * len(options.features) * evaluations
+    return rows + (len(problem.single_rows) or rows) * len(options.players) * evaluations
 
 
 def _evaluations(search: Search | None, settings: SearchSettings) -> int:
@@ -118,24 +135,25 @@ def confirmation_cost(options: Options, problem: Problem) -> int:
     if len(problem.single_rows):
         sizes = np.ones(len(problem.single_rows), dtype=sizes.dtype)
     per_optimum = int(np.minimum(sizes, CONFIRMED_ROWS).sum())
-    return 2 * len(options.features) * per_optimum  # the optimum, and the stable one
+    return 2 * len(options.players) * per_optimum  # the optimum, and the stable one
 
 
 def compute(problem: Problem, options: Options, seed: int, notes: Sequence[Note]) -> Result:
     """Search each cohort for the most damaging weights; `notes` are added to the result."""
-    positions = [problem.background.features.index(name) for name in options.features]
     predicted = problem.predictor.unmoved()
     _check_finite(problem, predicted)
     groups = list(problem.cohorts(predicted, problem.single_rows))
     if options.search is Search.EXACT:
-        exact = [_read_steps(problem, options, cohort, positions, seed) for cohort in groups]
+        exact = [_read_steps(problem, options, cohort, seed) for cohort in groups]
         results = [optima for optima, _ in exact]
         notes = [*notes, *_disagreement_notes(sum(count for _, count in exact))]
     else:
-        results = [_search(problem, options, cohort, positions, seed) for cohort in groups]
+        results = [_search(problem, options, cohort, seed) for cohort in groups]
         problem.predictor.settle(cost(options, problem))
     effects = [
-        _effects(problem, options, cohort, optima, positions, seed)
+        summarize(
+            problem.background, options, cohort, optima, problem.moves(options, cohort.rows, seed)
+        )
         for cohort, optima in zip(groups, results, strict=True)
     ]
     importances = np.array([[effect.importance for effect in row] for row in effects])
@@ -143,13 +161,13 @@ def compute(problem: Problem, options: Options, seed: int, notes: Sequence[Note]
     assert options.search is not None  # noqa: S101 - chosen by the preparation
     return Result(
         problem.class_names,
-        options.features,
+        tuple(options.players),
         tuple(effect for row in effects for effect in row),
         _baseline(problem, predicted),
         total,
         relative,
         _similarity(problem, groups, effects),
-        _window_borders(options),
+        window_borders(options),
         options.search,
         options.score,
         options.measure,
@@ -185,80 +203,36 @@ def _disagreement_notes(count: int) -> tuple[Note, ...]:
 
 
 def _read_steps(
-    problem: Problem, options: Options, cohort: Cohort, positions: Sequence[int], seed: int
+    problem: Problem, options: Options, cohort: Cohort, seed: int
 ) -> tuple[list[SearchResult], int]:
     """Compute the exact optima of a cohort, and count predictions that contradict them."""
-    prepared = [problem.move(options, j, cohort.rows, seed) for j in positions]
+    prepared = problem.moves(options, cohort.rows, seed)
     kind = widest(prepared)
     assert problem.reader is not None  # noqa: S101 - nothing else makes a search exact
-    steps_by_feature = problem.reader.steps(cohort, positions, prepared)
     results, disagreement_count = [], 0
-    for j, move, steps in zip(positions, prepared, steps_by_feature, strict=True):
+    for move, steps in zip(prepared, problem.reader.steps(cohort, prepared), strict=True):
         curve = score_curve(steps, cohort, options.motion.weight_limit)
         result = exact_optimum(curve, cohort, options.motion, options.resolution, kind)
-        disagreement_count += disagreements(problem.predictor, cohort, j, move, steps, result)
+        disagreement_count += disagreements(problem.predictor, cohort, move, steps, result)
         results.append(result)
     return results, disagreement_count
 
 
-def _search(
-    problem: Problem, options: Options, cohort: Cohort, positions: Sequence[int], seed: int
-) -> list[SearchResult]:
+def _search(problem: Problem, options: Options, cohort: Cohort, seed: int) -> list[SearchResult]:
     """Search the features of a cohort by trying weights."""
-    prepared = [problem.move(options, j, cohort.rows, seed) for j in positions]
+    prepared = problem.moves(options, cohort.rows, seed)
     exact_curves = None
     if problem.reader is not None:
         limit = options.motion.weight_limit
-        steps_by_feature = problem.reader.steps(cohort, positions, prepared)
+        steps_by_feature = problem.reader.steps(cohort, prepared)
         exact_curves = [score_curve(steps, cohort, limit) for steps in steps_by_feature]
     neutral = options.motion.neutral
-    memo = PredictionMemo(problem.predictor, cohort, positions, prepared, neutral, exact_curves)
+    memo = PredictionMemo(problem.predictor, cohort, prepared, neutral, exact_curves)
+    positions = [move.features[0] for move in prepared]
     space = SearchSpace(
         cohort, positions, memo, options.motion, options.search_settings, widest(prepared), seed
     )
     return _SEARCHES[options.search or Search.PUBLISHED](space)
-
-
-def _effects(  # noqa: PLR0917 - as the searches, and their results
-    problem: Problem,
-    options: Options,
-    cohort: Cohort,
-    results: Sequence[SearchResult],
-    positions: Sequence[int],
-    seed: int,
-) -> list[Effect]:
-    """Summarize the search results of a cohort, one per feature."""
-    background, limit = problem.background, options.motion.weight_limit
-    distances, drops = np.array([(r.distance, r.drop) for r in results]).T
-    importances = importance(distances, drops, limit)
-    source = None if cohort.row_index is None else int(background.source[cohort.row_index])
-    effects = []
-    for i, (position, result) in enumerate(zip(positions, results, strict=True)):
-        scores, shares = result.curve.windows(_window_borders(options))
-        column = background.features.columns[position]
-        move = problem.move(options, position, cohort.rows, seed)
-        moved = move.at(result.best_weight)
-        effects.append(
-            Effect(
-                cohort.name,
-                options.features[i],
-                source,
-                len(cohort),
-                float(importances[i]),
-                result,
-                scores,
-                shares,
-                result.curve.similarities(limit),
-                histogram(column[cohort.rows], background.weights[cohort.rows], background.unit),
-                reach(column, moved, cohort.truth.weights),
-                weights_inside(column, move, options.motion.neutral),
-            )
-        )
-    return effects
-
-
-def _window_borders(options: Options) -> Vector:
-    return np.linspace(0, options.motion.weight_limit, options.resolution.window_count + 1)
 
 
 def _result_notes(
@@ -267,7 +241,7 @@ def _result_notes(
     """Warn of infinite losses, and of best weights that leave the observed range."""
     notes: list[Note] = []
     if options.measure is not None:
-        names = [(name,) for name in options.features]
+        names = [(name,) for name in options.players]
         notes += infinite_loss_notes(options.measure, importances.T, names, "moves")
     damaging = [
         (

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.methods.swarm.bisection import first_where
 from onnxplain_server.methods.swarm.cohorts import Cohort
-from onnxplain_server.methods.swarm.perturbation import Move
+from onnxplain_server.methods.swarm.perturbation import JointMove
 from onnxplain_server.methods.swarm.predicting import MovedRowPredictor
 from onnxplain_server.methods.swarm.steps import Steps
 
@@ -47,26 +47,23 @@ class LinearStepReader:
     kind: npt.DTypeLike
     limit: float
 
-    def steps(self, cohort: Cohort, features: Sequence[int], moves: Sequence[Move]) -> list[Steps]:
-        """Return the steps of each feature; `moves` are for the cohort's rows."""
-        pairs = zip(features, moves, strict=True)
-        return [self._of_feature(cohort, feature, move) for feature, move in pairs]
+    def steps(self, cohort: Cohort, moves: Sequence[JointMove]) -> list[Steps]:
+        """Return the steps of each feature or group."""
+        return [self._of_move(cohort, move) for move in moves]
 
-    def _of_feature(self, cohort: Cohort, feature: int, move: Move) -> Steps:
-        starts, ends = (
-            self.scores.predict(cohort.rows, feature, move.at(w)) for w in (0.0, self.limit)
-        )
+    def _of_move(self, cohort: Cohort, move: JointMove) -> Steps:
+        starts, ends = (self.scores.predict(cohort.rows, move.at(w)) for w in (0.0, self.limit))
         rows, near, _ = envelope(starts, (ends - starts) / self.limit, self.limit)
         first = np.arange(len(cohort))
-        at_zero = self._labels(cohort, feature, move, first, np.zeros(len(cohort)))
+        at_zero = self._labels(cohort, move, first, np.zeros(len(cohort)))
         steps = Steps(first, np.zeros(len(first)), np.full(len(first), -1), at_zero, np.zeros(0))
         for crossing in range(int(np.bincount(rows).max(initial=0))):
             chosen = _nth(rows, crossing)
-            steps = self._extended(cohort, feature, move, steps, rows[chosen], near[chosen])
+            steps = self._extended(cohort, move, steps, rows[chosen], near[chosen])
         return replace(steps, loss=np.zeros(len(steps)))
 
-    def _extended(  # noqa: PLR0917 - the state of the search
-        self, cohort: Cohort, feature: int, move: Move, steps: Steps, rows: Indices, near: Vector
+    def _extended(
+        self, cohort: Cohort, move: JointMove, steps: Steps, rows: Indices, near: Vector
     ) -> Steps:
         """Append the next step of some rows, which begins near a weight."""
         last = np.zeros(len(cohort), dtype=np.intp)
@@ -75,7 +72,7 @@ class LinearStepReader:
         own = steps.label[current]
 
         def changed(weights: Array, chosen: Array | slice = slice(None)) -> Array:
-            labels = self._labels(cohort, feature, move, rows[chosen], weights)
+            labels = self._labels(cohort, move, rows[chosen], weights)
             different: Array = labels != own[chosen]
             return different
 
@@ -85,7 +82,7 @@ class LinearStepReader:
         low = np.where(is_earlier, steps.begin[current], low).astype(self.kind)
         high = np.where(is_later, self.limit, high).astype(self.kind)
         begin = first_where(changed, low, high, self.kind)
-        label = self._labels(cohort, feature, move, rows, begin)
+        label = self._labels(cohort, move, rows, begin)
         differs = label != own
         return Steps(
             np.append(steps.row, rows[differs]),
@@ -95,11 +92,9 @@ class LinearStepReader:
             steps.loss,
         )
 
-    def _labels(
-        self, cohort: Cohort, feature: int, move: Move, rows: Indices, weights: Array
-    ) -> Indices:
+    def _labels(self, cohort: Cohort, move: JointMove, rows: Indices, weights: Array) -> Indices:
         values = move.take(rows).at(weights)
-        return cohort.truth.labels(self.predictor.predict(cohort.rows[rows], feature, values))
+        return cohort.truth.labels(self.predictor.predict(cohort.rows[rows], values))
 
 
 def envelope(starts: Matrix, slopes: Matrix, limit: float) -> tuple[Indices, Vector, Indices]:

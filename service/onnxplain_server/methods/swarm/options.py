@@ -9,7 +9,14 @@ from typing import TypeAlias
 from onnxplain_server.core.contract_limits import SwarmOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.methods.losses import Loss, LossParameters
-from onnxplain_server.methods.option_checks import check_limits, check_row_indices, choose
+from onnxplain_server.methods.option_checks import (
+    check_grouping,
+    check_groups,
+    check_limits,
+    check_row_indices,
+    choose,
+    players,
+)
 
 Search: TypeAlias = SwarmOptions.Search
 """Search for the weight."""
@@ -109,6 +116,8 @@ class Options:
         Of the loss.
     row_indices : tuple of int
         Rows each explained by itself; empty: all rows of a class together.
+    groups : tuple of tuples of str
+        Features moved by one weight.
     """
 
     features: tuple[str, ...] = ()
@@ -123,6 +132,12 @@ class Options:
     row_indices: tuple[int, ...] = ()
     loss_expression: str = ""
     parameters: LossParameters = field(default_factory=LossParameters)
+    groups: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def players(self) -> dict[str, tuple[str, ...]]:
+        """Features that are moved together, by the name of the feature or group; once resolved."""
+        return players(self.features, self.groups)
 
     @property
     def measure(self) -> Loss | str | None:
@@ -145,6 +160,8 @@ def resolve(options: Options, movable: Sequence[str], row_count: int, path: str)
             Reason.WRONG_TYPE, "no feature is numeric, so none can be moved", f"{path}.features"
         )
     features = choose(options.features, movable, f"{path}.features")
+    groups = check_groups(options.groups, movable, f"{path}.groups")
+    check_grouping(features, groups, movable, f"{path}.groups")
     if options.score is not None and options.measure is not None:
         raise ExplainError(
             Reason.INVALID_OPTION, "give a score or a loss, not both", f"{path}.score"
@@ -155,7 +172,7 @@ def resolve(options: Options, movable: Sequence[str], row_count: int, path: str)
         options.row_indices, row_count, SwarmOptions.row_indices, f"{path}.row_indices"
     )
     score = options.score or (Score.ACCURACY if options.measure is None else None)
-    return replace(options, features=features, score=score)
+    return replace(options, features=features, score=score, groups=groups)
 
 
 def _check_neutral(motion: Motion, path: str) -> None:

@@ -48,14 +48,41 @@ class Move:
             return moved.astype(self.dtype)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class JointMove:
+    """Moves of a feature, or of all features of a group, by a common weight.
+
+    Attributes
+    ----------
+    features : tuple of int
+    moves : tuple of Move
+        One per feature, of the same rows.
+    """
+
+    features: tuple[int, ...]
+    moves: tuple[Move, ...]
+
+    def __len__(self) -> int:
+        return len(self.moves[0])
+
+    def take(self, rows: Indices) -> JointMove:
+        """Select rows, in this order."""
+        return JointMove(self.features, tuple(move.take(rows) for move in self.moves))
+
+    def at(self, weights: Array | float) -> dict[int, Array]:
+        """Move values by a common weight, or by one per row: (n,) for each feature."""
+        return {j: move.at(weights) for j, move in zip(self.features, self.moves, strict=True)}
+
+
 def precision(dtype: np.dtype[np.generic]) -> npt.DTypeLike:
     """Return the type of weights for values of a type."""
     return np.float64 if dtype.itemsize == 8 else np.float32
 
 
-def widest(moves: Sequence[Move]) -> npt.DTypeLike:
+def widest(joint_moves: Sequence[JointMove]) -> npt.DTypeLike:
     """Return the widest type of weights of several features."""
-    return max((precision(move.dtype) for move in moves), key=lambda kind: np.dtype(kind).itemsize)
+    kinds = (precision(move.dtype) for joint in joint_moves for move in joint.moves)
+    return max(kinds, key=lambda kind: np.dtype(kind).itemsize)
 
 
 def scaled(column: Array, motion: Motion, *, has_zeros: bool) -> Move:

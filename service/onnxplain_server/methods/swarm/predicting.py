@@ -5,18 +5,20 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Indices, Matrix
 from onnxplain_server.core.rows import feeds
+from onnxplain_server.core.table import listed
 from onnxplain_server.effects.background import Background, fingerprint
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.effects.recording.journal import Journal, digest
 from onnxplain_server.effects.row_predictions import check_finite, not_finite
 from onnxplain_server.methods.swarm.cohorts import Cohort
-from onnxplain_server.methods.swarm.perturbation import Move
+from onnxplain_server.methods.swarm.perturbation import JointMove
 from onnxplain_server.methods.swarm.scoring import Tally
 
 _SPAN = 2_048
@@ -25,11 +27,17 @@ _SPAN = 2_048
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MovedFeature:
-    """Feature of a cohort, moved by a weight."""
+    """Feature or group of a cohort, moved by a weight."""
 
-    feature: int
-    move: Move
+    move: JointMove
     weight: float
+
+
+class _Piece(NamedTuple):
+    """Values of features in a part of the rows: (n,) each."""
+
+    rows: slice
+    values: Mapping[int, Array]
 
 
 class MovedRowPredictor:
@@ -88,19 +96,20 @@ class MovedRowPredictor:
         self._settled += unneeded
         self._predictor.ledger.release(unneeded)
 
-    def predict(self, rows: Indices, feature: int, values: Array) -> Matrix:
-        """Predict rows of the background with one feature replaced: (n, n_outputs).
+    def predict(self, rows: Indices, values: Mapping[int, Array]) -> Matrix:
+        """Predict rows of the background with some features replaced: (n, n_outputs).
 
         Parameters
         ----------
-        rows, values : (n,)
-            Values in the model's type.
+        rows : (n,)
+        values : mapping of feature to (n,)
+            In the model's type.
         """
         spans = [slice(s, s + BatchSize.LARGEST) for s in range(0, len(rows), BatchSize.LARGEST)]
 
         def part(span: slice) -> Matrix:
-            part_values = values[span]
-            pieces = [(slice(0, len(part_values)), feature, part_values)]
+            part_values = {feature: own[span] for feature, own in values.items()}
+            pieces = [_Piece(slice(0, len(rows[span])), part_values)]
             return self._predict(rows[span], pieces, self._unplanned)
 
         return np.concatenate(self._unplanned.in_parallel(part, spans))
@@ -146,9 +155,7 @@ class MovedRowPredictor:
             ]
         )
 
-    def _predict(
-        self, rows: Indices, pieces: Sequence[tuple[slice, int, Array]], predictor: Predictor
-    ) -> Matrix:
+    def _predict(self, rows: Indices, pieces: Sequence[_Piece], predictor: Predictor) -> Matrix:
         """Predict rows with pieces of columns replaced."""
         whole = self._inputs(rows, pieces)
         predicted = np.empty((len(rows), len(predictor.output_names)))
@@ -163,9 +170,7 @@ class MovedRowPredictor:
                 self._predicted += len(rows)
         return check_finite(predicted, self._describe(rows, pieces))
 
-    def _inputs(
-        self, rows: Indices, pieces: Sequence[tuple[slice, int, Array]]
-    ) -> Mapping[str, Array]:
+    def _inputs(self, rows: Indices, pieces: Sequence[_Piece]) -> Mapping[str, Array]:
         background = self._background
         name = background.features.matrix
         if self._matrix is not None:
@@ -173,23 +178,26 @@ class MovedRowPredictor:
             columns = list(whole.T)
         else:
             columns = [column[rows] for column in background.columns]
-        for span, feature, values in pieces:
-            columns[feature][span] = values
+        for span, values in pieces:
+            for feature, own in values.items():
+                columns[feature][span] = own
         return {name: whole} if self._matrix is not None else feeds(background.features, columns)
 
-    def _describe(
-        self, rows: Indices, pieces: Sequence[tuple[slice, int, Array]]
-    ) -> Callable[[Indices], str]:
+    def _describe(self, rows: Indices, pieces: Sequence[_Piece]) -> Callable[[Indices], str]:
         def message(wrong: Indices) -> str:
             place = int(wrong[0])
             if not pieces:
                 return not_finite(self._background, np.unique(rows[wrong]))
-            span, feature, values = next(p for p in pieces if p[0].start <= place < p[0].stop)
-            name = self._background.features.names[feature]
+            span, values = next(p for p in pieces if p.rows.start <= place < p.rows.stop)
+            names = [self._background.features.names[feature] for feature in values]
+            moved = " and ".join(
+                f"{name} = {own[place - span.start]:g}"
+                for name, own in zip(names, values.values(), strict=True)
+            )
             row = int(self._background.source[rows[place]])
             return (
-                f"the model's prediction is not finite for row {row} (counted from 0) when {name} "
-                f"= {values[place - span.start]:g}; lower weight_limit, or leave {name} out"
+                f"the model's prediction is not finite for row {row} (counted from 0) when "
+                f"{moved}; lower weight_limit, or leave {listed(tuple(names))} out"
             )
 
         return message
@@ -200,7 +208,7 @@ def _content(cohort: Cohort, tasks: Sequence[MovedFeature]) -> bytes:
     truth = cohort.truth
     arrays = (cohort.rows, truth.actual, truth.weights)
     expression = truth.expression.fingerprint if truth.expression else b""
-    features = [task.feature for task in tasks]
+    features = [task.move.features for task in tasks]
     weights = np.array([task.weight for task in tasks], dtype=np.float64)
     name = f"tally {cohort.name!r} {cohort.number} {cohort.row_index} {features}"
     return digest([name.encode(), expression, *map(fingerprint, (*arrays, weights))])
@@ -211,13 +219,13 @@ def _as_matrix(background: Background) -> Array | None:
     return np.stack(background.columns, axis=1) if background.features.matrix else None
 
 
-def _pieces(tasks: Sequence[MovedFeature], span: slice, n: int) -> list[tuple[slice, int, Array]]:
-    """Return the parts of tasks in a span: slice from its start, feature, and values."""
+def _pieces(tasks: Sequence[MovedFeature], span: slice, n: int) -> list[_Piece]:
+    """Return the parts of tasks in a span, with slices from its start."""
     pieces = []
     for number in range(span.start // n, -(-span.stop // n)):
         low, high = max(span.start, number * n), min(span.stop, (number + 1) * n)
         task = tasks[number]
         part = task.move.take(np.arange(low - number * n, high - number * n))
-        values = part.at(task.weight)
-        pieces.append((slice(low - span.start, high - span.start), task.feature, values))
+        rows = slice(low - span.start, high - span.start)
+        pieces.append(_Piece(rows, part.at(task.weight)))
     return pieces

@@ -9,7 +9,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.methods.swarm.cohorts import Cohort
 from onnxplain_server.methods.swarm.curve import ScoreCurve, as_shares, from_trials
-from onnxplain_server.methods.swarm.perturbation import Move
+from onnxplain_server.methods.swarm.perturbation import JointMove
 from onnxplain_server.methods.swarm.predicting import MovedFeature, MovedRowPredictor
 
 Trials = list[tuple[int, float]]
@@ -23,31 +23,28 @@ class PredictionMemo:
     ----------
     predictor : MovedRowPredictor
     cohort : Cohort
-    features : sequence of int
-    moves : sequence of Move
-        One per feature.
+    moves : sequence of JointMove
+        One per feature or group.
     neutral : float
         Weight that changes nothing, memoized from the start.
     exact_curves : sequence of ScoreCurve or None
         Exact curve of each feature, if read from the model; then nothing is predicted.
     """
 
-    def __init__(  # noqa: PLR0917 - its parts
+    def __init__(
         self,
         predictor: MovedRowPredictor,
         cohort: Cohort,
-        features: Sequence[int],
-        moves: Sequence[Move],
+        moves: Sequence[JointMove],
         neutral: float,
         exact_curves: Sequence[ScoreCurve] | None,
     ) -> None:
         self._predictor = predictor
         self._cohort = cohort
-        self._features = features
         self._moves = moves
         self._exact_curves = exact_curves
         unmoved = as_shares(cohort.unmoved.counts)[0]
-        self._memos = [_FeatureMemo(neutral, cohort.score, unmoved) for _ in features]
+        self._memos = [_FeatureMemo(neutral, cohort.score, unmoved) for _ in moves]
 
     def scores(self, places: Indices, weights: Array) -> Vector:
         """Score weights, predicting only new ones: (n,).
@@ -78,7 +75,7 @@ class PredictionMemo:
         return from_trials(weights, np.array(memo.scores), np.stack(memo.shares))
 
     def _predict(self, new: Trials) -> tuple[Vector, Matrix]:
-        tasks = [MovedFeature(self._features[p], self._moves[p], weight) for p, weight in new]
+        tasks = [MovedFeature(self._moves[p], weight) for p, weight in new]
         tally = self._predictor.tallies(self._cohort, tasks)
         return self._cohort.scorer.scores(tally), as_shares(tally.counts)
 

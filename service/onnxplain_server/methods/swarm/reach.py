@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.number_texts import share_text
 from onnxplain_server.core.warnings import MethodWarning
-from onnxplain_server.methods.swarm.perturbation import Move
+from onnxplain_server.methods.swarm.perturbation import JointMove, Move
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,8 @@ class Reach:
         Range in the moved rows at the best weight.
     outside_share : float
         Weight share of moved rows with a value outside the observed range, in [0, 1].
+    feature : str
+        The feature that the ends are of.
     """
 
     observed_low: float
@@ -33,6 +35,34 @@ class Reach:
     moved_low: float
     moved_high: float
     outside_share: float
+    feature: str = ""
+
+
+def joint_reach(
+    names: Sequence[str], observed: Sequence[Array], moved: Sequence[Array], weights: Vector
+) -> Reach:
+    """Compare moved values of all features of a group with the observed ranges.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The features.
+    observed, moved : sequence of (n_rows,), of (n_moved,)
+    weights : (n_moved,)
+
+    Returns
+    -------
+    Reach
+        With the ends of the feature that leaves its range in most rows, the first of equals, and
+        the share of the rows in which any does.
+    """
+    alone = [
+        replace(reach(before, after, weights), feature=name)
+        for name, before, after in zip(names, observed, moved, strict=True)
+    ]
+    farthest = max(alone, key=lambda one: one.outside_share)
+    outside = np.any([_outside(*values) for values in zip(observed, moved, strict=True)], axis=0)
+    return replace(farthest, outside_share=_share(outside, weights))
 
 
 def reach(observed: Array, moved: Array, weights: Vector) -> Reach:
@@ -46,12 +76,28 @@ def reach(observed: Array, moved: Array, weights: Vector) -> Reach:
     weights : (n_moved,)
         Weights of the moved rows.
     """
+    share = _share(_outside(observed, moved), weights)
+    return Reach(*_ends(observed), *_ends(moved), share)
+
+
+def _outside(observed: Array, moved: Array) -> Array:
+    """Return which values are outside: overflowed ones are, missing ones stay missing."""
     low, high = _ends(observed)
-    # Missing values stay missing; overflowed ones are outside.
-    outside = (moved < low) | (moved > high)
+    outside: Array = (moved < low) | (moved > high)
+    return outside
+
+
+def _share(chosen: Array, weights: Vector) -> float:
     total = float(weights.sum())
-    share = float(weights[outside].sum()) / total if total > 0 else 0.0
-    return Reach(low, high, *_ends(moved), share)
+    return float(weights[chosen].sum()) / total if total > 0 else 0.0
+
+
+def joint_weights_inside(
+    observed: Sequence[Array], move: JointMove, neutral: float
+) -> tuple[float, float]:
+    """Return the first and last weight that move no row of any feature out of its range."""
+    ends = [weights_inside(*own, neutral) for own in zip(observed, move.moves, strict=True)]
+    return max(low for low, _ in ends), min(high for _, high in ends)
 
 
 def weights_inside(observed: Array, move: Move, neutral: float) -> tuple[float, float]:

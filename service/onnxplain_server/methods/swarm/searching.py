@@ -76,8 +76,8 @@ class SearchSpace:
     ----------
     cohort : Cohort
     features : sequence of int
-        Positions in the table; they seed the searches, so that a feature's result does not
-        depend on the other requested features.
+        Positions in the table, of a group that of its first feature; they seed the searches, so
+        that a feature's result does not depend on the other requested features.
     memo : PredictionMemo
     precision : numpy dtype
         Type of weights.

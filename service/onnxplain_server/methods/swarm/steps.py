@@ -13,7 +13,7 @@ from onnxplain_server.methods.swarm.bisection import before
 from onnxplain_server.methods.swarm.cohorts import Cohort
 from onnxplain_server.methods.swarm.curve import ScoreCurve, as_shares
 from onnxplain_server.methods.swarm.options import Motion, Resolution
-from onnxplain_server.methods.swarm.perturbation import Move
+from onnxplain_server.methods.swarm.perturbation import JointMove
 from onnxplain_server.methods.swarm.predicting import MovedRowPredictor
 from onnxplain_server.methods.swarm.scoring import Tally
 from onnxplain_server.methods.swarm.searching import Optimum, SearchResult
@@ -128,11 +128,10 @@ def exact_optimum(
     )
 
 
-def disagreements(  # noqa: PLR0917 - prediction and steps to compare
+def disagreements(
     predictor: MovedRowPredictor,
     cohort: Cohort,
-    feature: int,
-    move: Move,
+    move: JointMove,
     steps: Steps,
     result: SearchResult,
 ) -> int:
@@ -143,7 +142,7 @@ def disagreements(  # noqa: PLR0917 - prediction and steps to compare
     count = 0
     optima = (result.optimum, result.stable_optimum)
     for best in {optimum.weight for optimum in optima if optimum is not None}:
-        predicted = predictor.predict(cohort.rows[rows], feature, move.take(rows).at(best))
+        predicted = predictor.predict(cohort.rows[rows], move.take(rows).at(best))
         expected = steps.labels_at(best, len(cohort))[rows]
         count += int((cohort.truth.labels(predicted) != expected).sum())
     return count

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from onnxplain_server.core.arrays import Array, Indices, Matrix, Vector
 from onnxplain_server.methods.swarm.bisection import crossings
 from onnxplain_server.methods.swarm.cohorts import Cohort
-from onnxplain_server.methods.swarm.perturbation import Move
+from onnxplain_server.methods.swarm.perturbation import JointMove, Move
 from onnxplain_server.methods.swarm.predicting import MovedRowPredictor
 from onnxplain_server.methods.swarm.steps import Steps
 from onnxplain_server.trees.kernels.block_pool import BlockPool
@@ -47,17 +47,18 @@ class TreeStepReader:
     kind: npt.DTypeLike
     limit: float
 
-    def steps(self, cohort: Cohort, features: Sequence[int], moves: Sequence[Move]) -> list[Steps]:
-        """Return the steps of each feature; `moves` are for the cohort's rows."""
+    def steps(self, cohort: Cohort, moves: Sequence[JointMove]) -> list[Steps]:
+        """Return the steps of each feature, none of them a group."""
+        features = [joint.features[0] for joint in moves]
         codes = self._codes(cohort.rows)
-        ranges = self._ranges(features, moves)
+        ranges = self._ranges(features, [joint.moves[0] for joint in moves])
         with_outputs = cohort.truth.comparison is not None
         pieces = profiles(self.ensemble, codes, ranges, self.pool, with_outputs=with_outputs)
         order = np.argsort(pieces.place, kind="stable")
         ends = np.searchsorted(pieces.place[order], np.arange(len(features) + 1))
         return [
-            self._of_feature(cohort, _take(pieces, order[ends[i] : ends[i + 1]]), j, moves[i])
-            for i, j in enumerate(features)
+            self._of_feature(cohort, _take(pieces, order[ends[i] : ends[i + 1]]), moves[i])
+            for i in range(len(features))
         ]
 
     def _codes(self, rows: Indices) -> Int32Array:
@@ -73,8 +74,9 @@ class TreeStepReader:
         low, high = (np.stack([end[side] for end in ends], axis=1) for side in (0, 1))
         return Ranges(np.array(features), low, high)
 
-    def _of_feature(self, cohort: Cohort, pieces: Pieces, feature: int, move: Move) -> Steps:
+    def _of_feature(self, cohort: Cohort, pieces: Pieces, joint: JointMove) -> Steps:
         """Convert pieces by value into steps by weight."""
+        feature, move = joint.features[0], joint.moves[0]
         rising = move.slope[pieces.row] >= 0
         before, after = _neighbours(pieces.row)
         previous = np.where(rising, before, after)
@@ -85,7 +87,7 @@ class TreeStepReader:
         thresholds = self._values(feature, border)
         own = move.take(pieces.row[moved].astype(np.intp))
         begin[moved] = crossings(own, thresholds, self.limit, self.kind)
-        label = self._labels(cohort, pieces, feature, move, begin)
+        label = self._labels(cohort, pieces, joint, begin)
         loss = self._losses(cohort, pieces)
         return Steps(pieces.row.astype(np.intp), begin, previous, label, loss)
 
@@ -94,16 +96,14 @@ class TreeStepReader:
         cuts = self.ensemble.axes[feature].cuts
         return value_of(cuts[borders - self.ensemble.first[feature] - 1])
 
-    def _labels(
-        self, cohort: Cohort, pieces: Pieces, feature: int, move: Move, begin: Vector
-    ) -> Indices:
+    def _labels(self, cohort: Cohort, pieces: Pieces, move: JointMove, begin: Vector) -> Indices:
         """Return the label of each piece; doubtful ones are predicted."""
         label = pieces.label.astype(np.intp)
         doubtful = np.flatnonzero(label == DOUBTFUL)
         if len(doubtful):
             rows = pieces.row[doubtful].astype(np.intp)
             values = move.take(rows).at(begin[doubtful])
-            predicted = self.predictor.predict(cohort.rows[rows], feature, values)
+            predicted = self.predictor.predict(cohort.rows[rows], values)
             label[doubtful] = cohort.truth.labels(predicted)
         return label
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.methods import interactions, permutation_importance
-from onnxplain_server.methods.interactions import GROUP_SIGN
+from onnxplain_server.methods.option_checks import GROUP_SIGN
 from onnxplain_server.plots.claims.leaders import leaders
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import short_names

@@ -16,7 +16,8 @@ from math import comb
 import numpy as np
 
 from onnxplain_server.core.arrays import Indices, Matrix
-from onnxplain_server.methods.interactions import GROUP_SIGN, Result, Statistic
+from onnxplain_server.methods.interactions import Result, Statistic
+from onnxplain_server.methods.option_checks import GROUP_SIGN
 from onnxplain_server.plots.claims.pair_coverage import pair_coverage
 from onnxplain_server.plots.elements.chart import Plot, finish
 from onnxplain_server.plots.elements.labels import clean, short_names

@@ -25,9 +25,11 @@ from onnxplain_server.plots.elements.style import (
     PLOT_WIDTH,
     Spec,
 )
+from onnxplain_server.plots.marks.under_curves import ends_of
 
 _LEAST_STEP, _MOST_STEP = 15, 28
 """Pixels of a category."""
+_ENDS = ("low", "high")
 _DOT: Spec = {"type": "circle", "size": 7, "color": "black", "stroke": "white", "opacity": 0.8}
 _DOT |= {"strokeWidth": 0.5, "tooltip": None, "aria": False}
 _HATCH: Spec = {"type": "rule", "color": "white", "strokeWidth": 1, "opacity": 0.55}
@@ -49,6 +51,10 @@ class Surface:
         Weights of the rows nearest to each point, where they are known.
     outside_shares : (n,) or None
         Shares of the rows outside the table's support, where they are known.
+    bands : tuple of four (n,) arrays, or empty
+        As of `selection.Piece`.
+    is_of_zero : bool
+        Whether a value of 0 is no effect, so that cells whose band holds 0 are veiled.
     """
 
     panel: str
@@ -57,6 +63,17 @@ class Surface:
     values: Vector
     row_weights: Vector | None = None
     outside_shares: Vector | None = None
+    bands: tuple[Vector, ...] = ()
+    is_of_zero: bool = False
+
+    @property
+    def may_be_zero(self) -> Array:
+        """Cells without an effect beyond chance: (n,) of bool."""
+        if not self.bands or not self.is_of_zero:
+            return np.zeros(len(self.values), bool)
+        low, high = self.bands[2:]
+        is_unsure: Array = (low <= 0) & (high >= 0)
+        return is_unsure
 
 
 # Long: one specification, whose parts share axes, data and scale.
@@ -95,12 +112,13 @@ def draw(  # noqa: PLR0917 - a heat map shows all of these
     places = {**_place(axes[0], "x", full), **_place(axes[1], "y", full)}
     knows_rows = all(surface.row_weights is not None for surface in surfaces)
     value_tip = ("value", value_name, number_format)
-    described = _tooltip(axes, several, value_tip, knows_rows)
+    has_bands = any(surface.bands for surface in surfaces)
+    described = _tooltip(axes, several, value_tip, knows_rows, has_bands)
     mark = _cell(axes) if full else {"type": "circle", "size": 60, "opacity": 1}
     data = [row for surface in surfaces for row in _rows(axes, surface, several)]
     layers = [
         {"mark": mark, "encoding": {**places, "color": colour, "tooltip": described}},
-        *([_fading(mark, places)] if any("outside" in row for row in data) else []),
+        *([_fading(mark, places)] if any("veiled" in row for row in data) else []),
         *(_hatching(axes, places) if full and knows_rows else []),
         *_dots(axes, rows, full),
     ]
@@ -171,9 +189,9 @@ def _place(axis: Axis, channel: str, full: bool) -> Spec:
 
 
 def _fading(mark: Spec, places: Spec) -> Spec:
-    """Draw a veil over each cell that most of the moved rows are outside the support at."""
+    """Draw a veil over each cell whose value is not to be relied on."""
     veil = {**mark, "color": "white", "opacity": 0.5, "tooltip": None, "aria": False}
-    return {"transform": [{"filter": "datum.outside"}], "mark": veil, "encoding": places}
+    return {"transform": [{"filter": "datum.veiled"}], "mark": veil, "encoding": places}
 
 
 def _hatching(axes: tuple[Axis, Axis], places: Spec) -> list[Spec]:
@@ -218,17 +236,21 @@ def _rows(axes: tuple[Axis, Axis], surface: Surface, several: bool) -> list[Spec
     count = len(surface.values)
     weights = [None] * count if surface.row_weights is None else surface.row_weights.tolist()
     marks = marks_of_support(None, surface.outside_shares, count)
-    points = zip(surface.first, surface.second, surface.values, weights, marks, strict=True)
+    veiled = ["outside" in mark for mark in marks] | surface.may_be_zero
+    ends = ends_of(surface.bands, count)
+    cells = zip(weights, veiled.tolist(), ends, strict=True)
+    points = zip(surface.first, surface.second, surface.values, cells, strict=True)
     return [
         {
             **_at(axes[0], "x", first),
             **_at(axes[1], "y", second),
             "value": data_number(value),
             **({} if weight is None else {"rows": _count_of(weight)}),
-            **({"outside": True} if "outside" in mark else {}),
+            **({"veiled": True} if is_veiled else {}),
+            **{name: end for name, end in interval.items() if name in _ENDS},
             **panel,
         }
-        for first, second, value, weight, mark in points
+        for first, second, value, (weight, is_veiled, interval) in points
         if axes[0].holds(first) and axes[1].holds(second) and np.isfinite(value)
     ]
 
@@ -239,8 +261,6 @@ def _count_of(weight: float) -> float | int:
 
 
 def _at(axis: Axis, channel: str, value: object) -> Spec:
-    if isinstance(axis, Categories):
-        return {channel: axis.position(value)}
     return {channel: axis.position(value)}
 
 
@@ -265,10 +285,15 @@ def _lookups(axes: tuple[Axis, Axis], *, full: bool) -> list[Spec]:
 
 
 def _tooltip(
-    axes: tuple[Axis, Axis], several: bool, value: tuple[str, str, str], knows_rows: bool
+    axes: tuple[Axis, Axis],
+    several: bool,
+    value: tuple[str, str, str],
+    knows_rows: bool,
+    has_bands: bool,
 ) -> list[Spec]:
     panel = [("panel", "panel", "")] if several else []
     names = [f"{c}{'' if isinstance(a, Categories) else '_text'}" for a, c in zip(axes, "xy")]  # noqa: B905 - of one length
     features = [(name, axis.title, "") for name, axis in zip(names, axes, strict=True)]
     rows = [("rows", "rows here", ",.6~r")] if knows_rows else []
-    return tooltip(value, *panel, *features, *rows)
+    interval = [("low", "interval from", value[2]), ("high", "to", value[2])] if has_bands else []
+    return tooltip(value, *interval, *panel, *features, *rows)

@@ -10,7 +10,7 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Vector
 from onnxplain_server.plots.axes.layout import Axis, Categories
 from onnxplain_server.plots.axes.number_line import NumberLine
-from onnxplain_server.plots.elements.number_formats import data_number
+from onnxplain_server.plots.elements.number_formats import data_number, spell
 from onnxplain_server.plots.elements.style import PANEL_HEIGHT, PLAIN_COLOUR, PLOT_HEIGHT, Spec
 
 _MAX_TICKS = 300
@@ -59,6 +59,17 @@ def band_remarks(bands_of_series: Sequence[Sequence[Vector]], level: float) -> l
     whole = "it" if len(bands_of_series) == 1 else "each"
     remark = f"Dark band: {percent} interval of each point by itself; pale: of {whole} as a whole"
     return [f"{remark}, over replicates of the rows"]
+
+
+def interval_remarks(bands_of_surfaces: Sequence[Sequence[Vector]], level: float) -> list[str]:
+    """Return one remark on how wide the intervals of cells are; none without any."""
+    widths = [bands[1] - bands[0] for bands in bands_of_surfaces if bands]
+    known = [float(width) / 2 for own in widths for width in own[np.isfinite(own)]]
+    if not known:
+        return []
+    middle, most = (spell(value, ".2~r") for value in (float(np.median(known)), max(known)))
+    percent = f"{100 * level:.3g} %"
+    return [f"{percent} intervals of cells: ± {middle} at the median, ± {most} at most"]
 
 
 def bands(axis: Axis, value: Spec, encoding: Spec) -> list[Spec]:

@@ -96,6 +96,8 @@ def _remarks(result: Result, effects: Sequence[Effect], shown: Sequence[Effect])
     end = largest_weight(result, shown)
     if end < result.motion.weight_limit:
         remarks.append(f"No weight above {end:.4g} was tried for these features")
+    if any(not len(e.values.counts) and np.isfinite(e.reach.observed_low) for e in shown):
+        remarks.append("Empty panels of values: the features of a group have no common axis")
     if len(shown) < len(effects):
         remarks.append(f"{len(shown)} most important of {len(effects)} features")
     return remarks

@@ -58,7 +58,7 @@ def draw(result: Result, chosen: Sequence[Effect], labels: Sequence[str], scale:
 
 
 def histograms(chosen: Sequence[Effect], labels: Sequence[str]) -> Spec:
-    """Draw the distributions of the features' values in these rows."""
+    """Draw the distributions of the features' values in these rows; groups have an empty panel."""
     rows = [
         {"feature": label, "low": data_number(low), "high": data_number(high),
          "rows": data_number(min(count, sys.float_info.max))}
@@ -67,6 +67,11 @@ def histograms(chosen: Sequence[Effect], labels: Sequence[str]) -> Spec:
             effect.values.borders[:-1], effect.values.borders[1:], effect.values.counts, strict=True
         )
     ]  # fmt: skip
+    rows += [
+        {"feature": label, "low": 0, "high": 0, "rows": 0}
+        for effect, label in zip(chosen, labels, strict=True)
+        if not len(effect.values.counts)
+    ]
     spec: Spec = {
         "width": _HISTOGRAM_WIDTH,
         "height": _HEIGHT,

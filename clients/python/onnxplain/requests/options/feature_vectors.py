@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from onnxplain.requests.forms import to_names
+from onnxplain.requests.forms import to_groups, to_names
 from onnxplain.requests.written import written
 from onnxplain.v1 import feature_vectors_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -130,6 +130,12 @@ class FeatureVectors:
     include_similarity : bool
         Whether to return the cosines between vectors, and the adjusted similarities; for at most
         2000 features. Default: False.
+    groups : sequence of several str
+        Features that count as one, two or more per entry, each in one entry at most: a split on any
+        of them is one on the group. A group is named by its features in table order, joined by " +
+        ", and stands where its first one does. All counts of features count it as one. Not with
+        `knockoffs`, which are of single columns. `FeatureVectorsResult.groups` is another thing:
+        directions. Default: each feature by itself. ("age", "bmi") count as one.
 
     Examples
     --------
@@ -154,6 +160,7 @@ class FeatureVectors:
     knockoffs: Knockoffs | None = None
     include_cooccurrence: bool = False
     include_similarity: bool = False
+    groups: Sequence[Sequence[str]] = ()
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
@@ -178,5 +185,6 @@ class FeatureVectors:
                 knockoffs=None if self.knockoffs is None else self.knockoffs.to_message(),
                 include_cooccurrence=self.include_cooccurrence,
                 include_similarity=self.include_similarity,
+                groups=to_groups(self.groups, "groups"),
             )
         )

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from onnxplain.requests.forms import to_names, to_weights, unless_empty
+from onnxplain.requests.forms import to_groups, to_names, to_weights, unless_empty
 from onnxplain.requests.written import written
 from onnxplain.v1 import firm_pb2 as pb
 from onnxplain.v1.explanation_service_pb2 import MethodOptions
@@ -253,6 +253,13 @@ class Firm:
     sequences : FirmSequences, optional
         Strings at positions of sequences, instead of features of rows. Excludes all options above;
         all methods of the request must then be such. Default: none.
+    groups : sequence of several str
+        Features that count as one, two or more per entry, each in one entry at most: names of
+        columns or expressions. The expected score is that given the values of all of them, of which
+        rows may have at most 1,000 combinations. Beside `features` and before `pairs`; where
+        `features` is left out, in place of their columns. A group is named by its features joined
+        by " + ", columns in table order first. Not with the estimators GAUSSIAN, TAYLOR, SLOPE and
+        SMOOTH. Default: each feature by itself. ("age", "bmi") count as one.
 
     Examples
     --------
@@ -272,6 +279,7 @@ class Firm:
     repeat_count: int | None = None
     confidence_level: float | None = None
     sequences: FirmSequences | None = None
+    groups: Sequence[Sequence[str]] = ()
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
@@ -291,5 +299,6 @@ class Firm:
                 repeat_count=self.repeat_count,
                 confidence_level=self.confidence_level,
                 sequences=None if self.sequences is None else self.sequences.to_message(),
+                groups=to_groups(self.groups, "groups"),
             )
         )

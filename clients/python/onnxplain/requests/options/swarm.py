@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from onnxplain.requests.forms import to_names
+from onnxplain.requests.forms import to_groups, to_names
 from onnxplain.requests.options.average_loss import Loss
 from onnxplain.requests.written import written
 from onnxplain.v1 import swarm_pb2 as pb
@@ -69,7 +69,7 @@ class Swarm:
     Attributes
     ----------
     features : sequence of str
-        Features to move, one at a time. Default: all numeric features.
+        Features to move, one at a time but those of `groups`. Default: all numeric features.
     classes : sequence of str
         Classes whose rows are moved, by the names of the outputs. Not for models with one output.
         Default: each class that occurs.
@@ -121,6 +121,11 @@ class Swarm:
         none.
     quantile : float, optional
         As in AverageLoss. In (0, 1); default: 0.5.
+    groups : sequence of several str
+        Features that are moved together by one weight, each as it would be alone; two or more per
+        entry, each in one entry at most. All others are moved singly. A group is named by its
+        features in table order, joined by " + ". The search EXACT takes no groups with trees.
+        Default: each feature by itself. ("age", "bmi") count as one.
 
     Examples
     --------
@@ -147,6 +152,7 @@ class Swarm:
     point_count: int | None = None
     loss_expression: str = ""
     quantile: float | None = None
+    groups: Sequence[Sequence[str]] = ()
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
@@ -173,5 +179,6 @@ class Swarm:
                 point_count=self.point_count,
                 loss_expression=self.loss_expression,
                 quantile=self.quantile,
+                groups=to_groups(self.groups, "groups"),
             )
         )

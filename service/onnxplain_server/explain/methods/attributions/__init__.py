@@ -18,6 +18,7 @@ from onnxplain_server.explain.registry import (
 )
 from onnxplain_server.explain.task import Job
 from onnxplain_server.methods.attributions import Options, Result
+from onnxplain_server.methods.option_checks import singles
 
 _FEW_PERMUTATIONS = 25
 """Pairs of orders where they are saved: standard errors are some three times as large."""
@@ -79,6 +80,7 @@ PREPARATION = Preparation(
     prepare=prepare,
     rehearsing=_rehearsing,
     seconds=seconds,
+    single_features=lambda options, names: singles(names, options.groups),
     answer_bytes=answer_bytes,
     fewer_repetitions=_fewer_repetitions,
     repetitions=_repetitions,
