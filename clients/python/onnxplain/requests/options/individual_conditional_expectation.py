@@ -23,7 +23,8 @@ class IndividualConditionalExpectation:
     together.
 
     Cost: grid points times curves predictions per entry of `features` and `joint_features`. Rows by
-    default: 500; all rows with the trees engine, and with the additive one but behind a softmax.
+    default: 500; all rows with the trees engine, and with the additive one but behind a softmax, or
+    a link of terms of two features.
 
     Attributes
     ----------

@@ -33,7 +33,8 @@ class PartialDependence:
     Asks how the average prediction changes with one or several features.
 
     Cost: grid points times rows predictions per curve. Rows by default: 500; of each group; all
-    rows with the trees engine, and with the additive one but behind a softmax.
+    rows with the trees engine, and with the additive one but behind a softmax, or a link of terms
+    of two features.
 
     Attributes
     ----------
