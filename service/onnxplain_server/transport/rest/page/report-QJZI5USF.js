@@ -1,4 +1,4 @@
-import{D as u,K as p,M as h,S as d,T as f,u as g,v as c}from"./chunk-NANNQ6RB.js";import"./chunk-COGIFV5U.js";var b=`:root {
+import{D as u,K as p,M as h,S as d,T as f,u as g,v as c}from"./chunk-MXTPO2HG.js";import"./chunk-COGIFV5U.js";var b=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
