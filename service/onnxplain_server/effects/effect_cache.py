@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,23 +61,25 @@ class EffectCache:
         """Store an effect: (length, n_outputs)."""
         self._ledger.put_bytes(self._packed(key, values))
 
-    @contextmanager
-    def collecting(self) -> Iterator[Callable[[CacheKey, Matrix], None]]:
-        """Let effects be put that are stored together: small ones cost less so.
+    def collector(self, count: int) -> Callable[[CacheKey, Matrix], None]:
+        """Return a `put` whose effects are stored together, which small ones are cheaper by.
 
-        The last ones are stored at the end of the context, unless it ends by an error.
+        Parameters
+        ----------
+        count : int
+            Effects that will be put: with the last one, all are stored.
         """
         waiting: dict[str, bytes] = {}
 
         def put(key: CacheKey, values: Matrix) -> None:
+            nonlocal count
+            count -= 1
             waiting.update(self._packed(key, values))
-            if sum(map(len, waiting.values())) >= _BATCH_BYTES:
+            if count == 0 or sum(map(len, waiting.values())) >= _BATCH_BYTES:
                 self._ledger.put_bytes(waiting)
                 waiting.clear()
 
-        yield put
-        if waiting:
-            self._ledger.put_bytes(waiting)
+        return put
 
     def _packed(self, key: CacheKey, values: Matrix) -> dict[str, bytes]:
         columns = zip(self._outputs, values.T, strict=True)

@@ -139,18 +139,18 @@ class CachedTrees:
             return
         keys = [self._keys(f"own {j}", f"others {j}") for j in features]
         found = self._lookup(keys)
-        computed = self._engine.single(_missing(features, found))
-        with self._cache.collecting() as put:
-            for j, (own, others), hit in zip(features, keys, found, strict=True):
-                if hit is not None:
-                    self._ledger.spend(self.cost((j,)), 0)
-                    yield Single(j, *hit)
-                    continue
-                single = next(computed)
-                effects = _laid_out(single.own, single.others)
-                put(own, effects[0])
-                put(others, effects[1])
-                yield replace(single, own=effects[0], others=effects[1])
+        missing = _missing(features, found)
+        computed, put = self._engine.single(missing), self._cache.collector(2 * len(missing))
+        for j, (own, others), hit in zip(features, keys, found, strict=True):
+            if hit is not None:
+                self._ledger.spend(self.cost((j,)), 0)
+                yield Single(j, *hit)
+                continue
+            single = next(computed)
+            effects = _laid_out(single.own, single.others)
+            put(own, effects[0])
+            put(others, effects[1])
+            yield replace(single, own=effects[0], others=effects[1])
 
     def own_and_others(
         self, groups: Sequence[Group], weights: Matrix | None = None
@@ -166,37 +166,38 @@ class CachedTrees:
             return
         keys = [self._keys(f"whole {group}", f"pure {group}") for group in groups]
         found = self._lookup(keys)
-        computed = self._engine.joint(_missing(groups, found))
-        with self._cache.collecting() as put:
-            for group, (whole, pure), hit in zip(groups, keys, found, strict=True):
-                if hit is not None:
-                    self._ledger.spend(self.cost(group), 0)
-                    yield Joint(group, *hit)
-                    continue
-                joint = next(computed)
-                effects = _laid_out(joint.whole, joint.pure)
-                put(whole, effects[0])
-                put(pure, effects[1])
-                yield replace(joint, whole=effects[0], pure=effects[1])
+        missing = _missing(groups, found)
+        computed, put = self._engine.joint(missing), self._cache.collector(2 * len(missing))
+        for group, (whole, pure), hit in zip(groups, keys, found, strict=True):
+            if hit is not None:
+                self._ledger.spend(self.cost(group), 0)
+                yield Joint(group, *hit)
+                continue
+            joint = next(computed)
+            effects = _laid_out(joint.whole, joint.pure)
+            put(whole, effects[0])
+            put(pure, effects[1])
+            yield replace(joint, whole=effects[0], pure=effects[1])
 
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         return next(self.curves([(features, points)]))
 
     def curves(self, requests: Sequence[tuple[Sequence[int], Sequence[Array]]]) -> Iterator[Matrix]:
         keys = [_curve_key(features, points) for features, points in requests]
-        found = iter(self._cache.get([key for key in keys if key.length <= _MAX_LENGTH]))
+        small = [key for key in keys if key.length <= _MAX_LENGTH]
+        found = iter(self._cache.get(small))
         curves = [next(found) if key.length <= _MAX_LENGTH else None for key in keys]
         computed = self._engine.curves(_missing(requests, curves))
-        with self._cache.collecting() as put:
-            for (features, _), key, cached in zip(requests, keys, curves, strict=True):
-                if cached is not None:
-                    self._ledger.spend(self.cost(features, key.length), 0)
-                    yield cached
-                    continue
-                (curve,) = _laid_out(next(computed))
-                if key.length <= _MAX_LENGTH:
-                    put(key, curve)
-                yield curve
+        put = self._cache.collector(len(small) - sum(curve is not None for curve in curves))
+        for (features, _), key, cached in zip(requests, keys, curves, strict=True):
+            if cached is not None:
+                self._ledger.spend(self.cost(features, key.length), 0)
+                yield cached
+                continue
+            (curve,) = _laid_out(next(computed))
+            if key.length <= _MAX_LENGTH:
+                put(key, curve)
+            yield curve
 
     def cached(
         self, identity: bytes, shape: tuple[int, int], rows: int, compute: Callable[[], Matrix]

@@ -116,6 +116,8 @@ class PairScreen:
 
 def smaller_overall(overall: Mapping[int, Vector]) -> dict[Pair, Vector]:
     """Return the smaller overall numerator of each pair, without pairs where it is 0."""
+    if not overall:
+        return {}
     features = sorted(overall)
     numerators = np.array([overall[j] for j in features])
     first, second = np.triu_indices(len(features), 1)
@@ -138,9 +140,9 @@ def choose_pairs(
         Numerators by the screen; empty where there is none.
     """
     sizes = {pair: np.minimum(own, bounds[pair]) for pair, own in screened.items()}
-    chosen = list(_in_turns(sizes, round(_SCREENED_SHARE * limit)))
+    chosen = set(_in_turns(sizes, round(_SCREENED_SHARE * limit)))
     unexplained = _unexplained(bounds, sizes)
-    left = {pair: unexplained[pair] for pair in bounds.keys() - set(chosen)}
+    left = {pair: unexplained[pair] for pair in bounds if pair not in chosen}
     return sorted((*chosen, *_in_turns(left, limit - len(chosen))))
 
 
