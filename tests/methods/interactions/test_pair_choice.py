@@ -17,7 +17,7 @@ def test_features_that_do_not_interact_have_no_pairs() -> None:
     assert smaller_overall({j: np.zeros(2) for j in range(5)}) == {}
 
 
-@given(st.lists(SIZE, min_size=6, max_size=7), st.data())
+@given(st.lists(SIZE, min_size=8, max_size=9), st.data())
 def test_pairs_are_those_of_the_screen_and_of_what_it_leaves(overall, data) -> None:
     """With one output, as the rule says it pair by pair; ties are decided by the table's order."""
     bounds = smaller_overall({j: np.array([size]) for j, size in enumerate(overall)})
