@@ -82,7 +82,9 @@ def test_each_feature_has_its_smallest_threshold(convert, document, expected, le
 
     rules = read_rules(done.stdout.encode())
     assert {rule.kind for rule in rules} == {"MEAN_ABSOLUTE_ATTRIBUTION"}
-    assert {feature: rule.condition.text for rule in rules for feature in rule.features} == expected
+    assert {(*rule.features, rule.condition and rule.condition.text) for rule in rules} == {
+        *expected.items()
+    }
     assert done.stderr.endswith(f": {left_out}\n")
 
 
