@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
@@ -64,6 +64,29 @@ class ComputationHost(Protocol):
 
     def cache_put(self, entries: Mapping[str, bytes]) -> None:
         """Offer numbers to the cache, which may drop them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Host:
+    """`ComputationHost` as a value, changed by `dataclasses.replace`.
+
+    By default it takes progress, never waits, finds nothing cached and caches nothing.
+
+    Attributes
+    ----------
+    advance, single_flight, cache_get, cache_put : callable
+        See `ComputationHost`.
+    """
+
+    advance: Callable[[float, float], None] = lambda _done, _planned: None
+    single_flight: Callable[[str], AbstractContextManager[bool]] = lambda _name: nullcontext(True)
+    cache_get: Callable[[Sequence[str]], Sequence[bytes | None]] = lambda names: [None] * len(names)
+    cache_put: Callable[[Mapping[str, bytes]], None] = lambda _entries: None
+
+    @classmethod
+    def of(cls, host: ComputationHost) -> Host:
+        """Return a value that does what a host does."""
+        return cls(host.advance, host.single_flight, host.cache_get, host.cache_put)
 
 
 class AnswerHost(ComputationHost, TableHost, Protocol):
