@@ -20,6 +20,7 @@ from onnxplain_server.core.request import (
     Body,
     Reply,
     ReplyFormat,
+    RequestFile,
     RequestParts,
     ServiceMethod,
 )
@@ -195,33 +196,12 @@ class Cache(Protocol):
         """Return the statistics."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Blob:
-    """Model or table as a file.
-
-    Attributes
-    ----------
-    form : str
-        "onnx", or the name of a table's format in the contract, like "csv".
-    content : bytes or bytearray
-    field : str
-        Path of the request's field that it came with, for errors; empty in a store.
-    receipt : bytes
-        Serialised Receipt with the sources that it was read from; empty for others.
-    """
-
-    form: str
-    content: bytes | bytearray
-    field: str = ""
-    receipt: bytes = b""
-
-
-Blobs: TypeAlias = Mapping[str, Blob]
+Blobs: TypeAlias = Mapping[str, RequestFile]
 """Files that a request refers to, by id: uploaded ones, and those that it holds itself."""
 NO_BLOBS: Blobs = MappingProxyType({})
 
 
-def on_cluster(blobs: Blobs) -> Blob | None:
+def on_cluster(blobs: Blobs) -> RequestFile | None:
     """Return the files of what a cluster computes: those of a table in blocks, none of predictions.
 
     None where it computes nothing, as beside a remote model.
@@ -249,10 +229,10 @@ class BlobStore(Protocol):
     def byte_limit(self) -> int:
         """Size of the largest file that it stores."""
 
-    def get(self, name: str) -> Blob | None:
+    def get(self, name: str) -> RequestFile | None:
         """Return a file; None if it is missing or damaged."""
 
-    def put(self, name: str, blob: Blob) -> None:
+    def put(self, name: str, blob: RequestFile) -> None:
         """Store a file, evicting others if necessary; storing it again renews its time."""
 
     def counts(self) -> StoreCounts:
