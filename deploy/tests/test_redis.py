@@ -14,7 +14,7 @@ from onnxplain_server.adapters.storage.redis_blobs import RedisBlobs
 from onnxplain_server.adapters.storage.redis_cache import RedisCache
 from onnxplain_server.adapters.storage.redis_connection import RedisConnection
 from onnxplain_server.adapters.storage.signing import Signer
-from onnxplain_server.core.interfaces import Blob
+from onnxplain_server.core.request import RequestFile
 
 from tools.ports import free_port
 
@@ -94,7 +94,7 @@ def test_the_service_keeps_makes_room_for_and_finds_uploads(link: RedisConnectio
     blobs = RedisBlobs(link, SIGNER, 3 * 2**20, 60)
     contents = [bytes([i]) * (2**20 + 1) for i in range(4)]
     for content in contents:
-        blobs.put(content[:1].hex(), Blob("csv", content))
+        blobs.put(content[:1].hex(), RequestFile("csv", content))
     found = blobs.get("03")
     assert found is not None
     assert found.content == contents[3]

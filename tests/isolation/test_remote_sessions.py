@@ -23,11 +23,11 @@ from onnxplain_server.adapters.workers.ipc.channel import (
 from onnxplain_server.adapters.workers.isolated import Isolated
 from onnxplain_server.core.counts.remote_counts import CallCounts
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blob, Call
-from onnxplain_server.core.request import ServiceMethod
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import RequestFile, ServiceMethod
 
 REMOTE = RemoteModel(uri="http://127.0.0.1:1", protocol=RemoteModel.OIP_REST, name="m")
-BLOBS = {"remote:1": Blob("remote", REMOTE.SerializeToString(), "model.remote")}
+BLOBS = {"remote:1": RequestFile("remote", REMOTE.SerializeToString(), "model.remote")}
 DESCRIBE = DescribeModelRequest(model=Model(id="remote:1")).SerializeToString()
 
 

@@ -39,10 +39,10 @@ from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.config.loading import load
 from onnxplain_server.config.settings import Settings
-from onnxplain_server.core.interfaces import Blob, Blobs, Call, ComputationHost, Runner
+from onnxplain_server.core.interfaces import Blobs, Call, ComputationHost, Runner
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.request import Reply as Encoded
-from onnxplain_server.core.request import ReplyFormat, Work
+from onnxplain_server.core.request import ReplyFormat, RequestFile, Work
 from onnxplain_server.serve import Server
 from onnxplain_server.transport import events
 from onnxplain_server.transport.progress import LatestProgress
@@ -127,7 +127,7 @@ class FakeRunner:
             self.ended.release()
 
 
-def is_upload(blob: Blob) -> bool:
+def is_upload(blob: RequestFile) -> bool:
     return blob.field.endswith(".id")
 
 

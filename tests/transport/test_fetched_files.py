@@ -10,7 +10,7 @@ from onnxplain.v1.explanation_service_pb2 import Receipt, Source
 from onnxplain.v1.model_pb2 import Model
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import RequestFile, RequestParts
-from onnxplain_server.core.sources import FetchedFile, NoModelCache
+from onnxplain_server.core.sources import NoModelCache
 from onnxplain_server.transport.admission.admission import NO_LIMITS
 from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.transport.fetched_files import FetchedFiles, NoSources
@@ -21,8 +21,8 @@ URI = "s3://models/model.onnx"
 
 
 class Store(NoSources):
-    read_model: Any = lambda *_arguments: FetchedFile(
-        CONTENT, Receipt(sources=[Source(uri=URI)]).SerializeToString()
+    read_model: Any = lambda *_arguments: RequestFile(
+        "onnx", CONTENT, receipt=Receipt(sources=[Source(uri=URI)]).SerializeToString()
     )
 
 

@@ -406,7 +406,7 @@ def test_no_caller_finds_what_another_uploaded() -> None:
     ada, bob = (Caller(name, math.inf, lambda: False) for name in ("ada", "bob"))
     model = uploads.put_model(MODEL, ada)
 
-    parts = RequestParts(b"", RequestFile(blob_id=model))
+    parts = RequestParts(b"", RequestFile(identity=model))
 
     assert uploads.name(ServiceMethod.EXPLAIN, parts, ada).blobs[model].content == MODEL
     with pytest.raises(ExplainError) as caught:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
-from onnxplain_server.core.interfaces import ComputationHost
+from onnxplain_server.core.interfaces import ComputationHost, Host
 from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.background import merge
 from onnxplain_server.effects.ledger import Ledger
@@ -21,23 +20,9 @@ from onnxplain_server.trees.leaves import Leaves
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 
 
-class Nowhere:
-    """A host that wants nothing and keeps nothing."""
-
-    def advance(self, done: float, planned: float) -> None: ...
-
-    def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        return [None] * len(names)
-
-    def cache_put(self, entries: object) -> None: ...
-
-    def single_flight(self, name: str) -> AbstractContextManager[bool]:
-        return nullcontext(True)
-
-
 @pytest.fixture(scope="session")
 def nowhere() -> ComputationHost:
-    return Nowhere()
+    return Host()
 
 
 @pytest.fixture

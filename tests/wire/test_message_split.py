@@ -15,7 +15,7 @@ TABLE = Table(csv=b"a\n1\n")
 
 def told(parts: RequestParts) -> tuple[object, ...]:
     files = (parts.model, parts.table)
-    return parts.envelope, [file and (file.form, file.content, file.blob_id) for file in files]
+    return parts.envelope, [file and (file.form, file.content, file.identity) for file in files]
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,8 @@ def joined(parts: RequestParts) -> ExplainRequest:
 
 
 def _message(kind, part: RequestFile):
-    if part.blob_id is not None:
-        return kind(id=part.blob_id)
+    if part.identity is not None:
+        return kind(id=part.identity)
     if part.form == "columns":
         return kind(columns=Columns.FromString(bytes(part.content)))
     field = "content" if part.form == "onnx" else part.form

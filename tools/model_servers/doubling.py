@@ -14,7 +14,7 @@ from onnxplain.remote_models import RemoteProtocol
 from onnxplain.v1.model_pb2 import RemoteInput, RemoteModel
 from onnxplain_server.core.counts.remote_counts import NO_USE, RemoteUse
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blob
+from onnxplain_server.core.request import RequestFile
 
 from tools.stores.faulty_server import Request, Response, of_bytes
 
@@ -122,13 +122,13 @@ class Host:
         self.use = RemoteUse(use.prefix, self.use.counts + use.counts)
 
 
-def blobs(url: str, protocol: RemoteProtocol = "OIP_REST") -> dict[str, Blob]:
+def blobs(url: str, protocol: RemoteProtocol = "OIP_REST") -> dict[str, RequestFile]:
     """Files of a request for a remote model, with its inputs where its server tells none."""
     inputs = [RemoteInput(name="x", columns=["a", "b"])]
     if protocol.startswith("OIP"):
         inputs = []
     message = RemoteModel(uri=url, name="m", protocol=protocol, inputs=inputs)
-    return {"remote:1": Blob("remote", message.SerializeToString(), "model.remote")}
+    return {"remote:1": RequestFile("remote", message.SerializeToString(), "model.remote")}
 
 
 def rows(*first: float) -> dict[str, Any]:

@@ -32,9 +32,9 @@ _SENT = "send_packed_command"
 
 SHAPES = frozenset(
     {
-        *("ExplainRequest", "Body", "RequestParts", "RequestFile", "NamedRequest", "Blob", "Call"),
+        *("ExplainRequest", "Body", "RequestParts", "RequestFile", "NamedRequest", "Call"),
         *("WorkerRequest", "Asked", "Question", "Resources", "BoundRequest", "Task", "Job"),
-        *("ModelFile", "TableFile", "FetchedFile", "File", "PendingRequest", "ArenaReader"),
+        *("ModelFile", "TableFile", "File", "PendingRequest", "ArenaReader"),
     }
 )
 """Names of classes that carry a request or one of its files, as arguments and results."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol, TypeAlias
@@ -20,6 +20,7 @@ from onnxplain_server.core.request import (
     Body,
     Reply,
     ReplyFormat,
+    RequestFile,
     RequestParts,
     ServiceMethod,
 )
@@ -64,6 +65,29 @@ class ComputationHost(Protocol):
 
     def cache_put(self, entries: Mapping[str, bytes]) -> None:
         """Offer numbers to the cache, which may drop them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Host:
+    """`ComputationHost` as a value, changed by `dataclasses.replace`.
+
+    By default it takes progress, never waits, finds nothing cached and caches nothing.
+
+    Attributes
+    ----------
+    advance, single_flight, cache_get, cache_put : callable
+        See `ComputationHost`.
+    """
+
+    advance: Callable[[float, float], None] = lambda _done, _planned: None
+    single_flight: Callable[[str], AbstractContextManager[bool]] = lambda _name: nullcontext(True)
+    cache_get: Callable[[Sequence[str]], Sequence[bytes | None]] = lambda names: [None] * len(names)
+    cache_put: Callable[[Mapping[str, bytes]], None] = lambda _entries: None
+
+    @classmethod
+    def of(cls, host: ComputationHost) -> Host:
+        """Return a value that does what a host does."""
+        return cls(host.advance, host.single_flight, host.cache_get, host.cache_put)
 
 
 class AnswerHost(ComputationHost, TableHost, Protocol):
@@ -172,33 +196,12 @@ class Cache(Protocol):
         """Return the statistics."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Blob:
-    """Model or table as a file.
-
-    Attributes
-    ----------
-    form : str
-        "onnx", or the name of a table's format in the contract, like "csv".
-    content : bytes or bytearray
-    field : str
-        Path of the request's field that it came with, for errors; empty in a store.
-    receipt : bytes
-        Serialised Receipt with the sources that it was read from; empty for others.
-    """
-
-    form: str
-    content: bytes | bytearray
-    field: str = ""
-    receipt: bytes = b""
-
-
-Blobs: TypeAlias = Mapping[str, Blob]
+Blobs: TypeAlias = Mapping[str, RequestFile]
 """Files that a request refers to, by id: uploaded ones, and those that it holds itself."""
 NO_BLOBS: Blobs = MappingProxyType({})
 
 
-def on_cluster(blobs: Blobs) -> Blob | None:
+def on_cluster(blobs: Blobs) -> RequestFile | None:
     """Return the files of what a cluster computes: those of a table in blocks, none of predictions.
 
     None where it computes nothing, as beside a remote model.
@@ -226,10 +229,10 @@ class BlobStore(Protocol):
     def byte_limit(self) -> int:
         """Size of the largest file that it stores."""
 
-    def get(self, name: str) -> Blob | None:
+    def get(self, name: str) -> RequestFile | None:
         """Return a file; None if it is missing or damaged."""
 
-    def put(self, name: str, blob: Blob) -> None:
+    def put(self, name: str, blob: RequestFile) -> None:
         """Store a file, evicting others if necessary; storing it again renews its time."""
 
     def counts(self) -> StoreCounts:

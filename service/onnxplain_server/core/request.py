@@ -101,26 +101,29 @@ CLUSTER_FORM = "cluster"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RequestFile:
-    """Model or table of a request.
+    """Model or table of a request, or in a store of files.
 
     Attributes
     ----------
     form : str
         "onnx", or the name of a table's format in the contract, like "csv"; one of `URI_FORMS`
-        where the file lies elsewhere; `FILES_FORM`; empty with `blob_id`.
+        where the file lies elsewhere; `FILES_FORM`; empty where a request names only `identity`.
     content : bytes or bytearray
         The file; the serialised Model or Table that names its URI, or has several files; empty
-        with `blob_id`.
-    blob_id : str or None
-        Id of an uploaded file; None where the request holds the file itself.
+        where a request names only `identity`.
+    field : str
+        Path of the request's field that it came with, for errors; empty in a store.
     receipt : bytes
         Serialised Receipt with the sources of a file that was fetched; empty for others.
+    identity : str or None
+        Id of an uploaded file, or that uploading it would give; None where it was not hashed.
     """
 
     form: str = ""
     content: bytes | bytearray = b""
-    blob_id: str | None = None
+    field: str = ""
     receipt: bytes = b""
+    identity: str | None = None
 
     @property
     def is_elsewhere(self) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from onnxplain_server.core.counts.cluster_counts import ClusterState
+from onnxplain_server.core.request import RequestFile
 
 
 class FetchControl(Protocol):
@@ -74,25 +75,6 @@ class TableNeeds:
         request, names, inputs, is_whole = json.loads(text)
         model = ModelColumns(tuple(names), tuple(InputShape(*each) for each in inputs))
         return cls(bytes.fromhex(request), model, is_whole)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FetchedFile:
-    """File that was fetched.
-
-    Attributes
-    ----------
-    content : bytes or bytearray
-        Of a table: the needed rows and columns, as an Arrow stream; or packed `SourceBlocks`.
-    receipt : bytes
-        Serialised Receipt with the sources alone.
-    is_in_blocks : bool
-        Whether the content is packed `SourceBlocks`.
-    """
-
-    content: bytes | bytearray
-    receipt: bytes
-    is_in_blocks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +215,7 @@ class Sources(Protocol):
 
     def read_model(
         self, message: bytes, byte_limit: int, control: FetchControl, cache: ModelCache
-    ) -> FetchedFile:
+    ) -> RequestFile:
         """Read the file of a serialised Model with a URI; also MODEL_TOO_LARGE.
 
         The store tells the file's version; one that the cache has is not downloaded.
@@ -245,7 +227,7 @@ class Sources(Protocol):
         needs: TableNeeds,
         byte_limit: int,
         control: FetchControl,
-    ) -> FetchedFile:
+    ) -> RequestFile:
         """Read what is needed of a serialised Table with URIs; also errors of tables.
 
         Parameters

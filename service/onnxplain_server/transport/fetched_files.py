@@ -15,7 +15,6 @@ from onnxplain.v1.model_pb2 import Model, ModelDescription
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.remote.sessions import RemoteSessions
 from onnxplain_server.core.request import (
-    BLOCKS_FORM,
     REMOTE_FORM,
     Reply,
     RequestFile,
@@ -162,8 +161,7 @@ class FetchedFiles:
                 "another: the file has changed, or is another one",
                 "model.sha256",
             )
-        model = RequestFile("onnx", fetched.content, receipt=receipt.SerializeToString())
-        return replace(parts, model=model)
+        return replace(parts, model=replace(fetched, receipt=receipt.SerializeToString()))
 
     def with_table(
         self, parts: RequestParts, needs: TableNeeds, control: FetchControl
@@ -178,10 +176,7 @@ class FetchedFiles:
         if parts.table is None or not parts.table.is_elsewhere:
             return parts
         message, limit = _small(parts.table, "table"), self._limits.table_bytes
-        fetched = self._sources.read_table(message, needs, limit, control)
-        form = BLOCKS_FORM if fetched.is_in_blocks else "arrow"
-        table = RequestFile(form, fetched.content, receipt=fetched.receipt)
-        return replace(parts, table=table)
+        return replace(parts, table=self._sources.read_table(message, needs, limit, control))
 
 
 def model_columns(reply: Reply) -> ModelColumns:

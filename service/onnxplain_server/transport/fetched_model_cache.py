@@ -6,7 +6,8 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from onnxplain_server.core.interfaces import Blob, BlobStore, Cache
+from onnxplain_server.core.interfaces import BlobStore, Cache
+from onnxplain_server.core.request import RequestFile
 from onnxplain_server.core.sources import FetchControl
 
 _OWNER = "sources"
@@ -34,7 +35,7 @@ class FetchedModelCache:
 
     def put(self, version: str, content: bytes | bytearray) -> None:
         """Store the file of a version."""
-        self._store.put(_name("model", version), Blob("onnx", content))
+        self._store.put(_name("model", version), RequestFile("onnx", content))
 
     @contextmanager
     def single_flight(self, uri: str, control: FetchControl) -> Iterator[None]:

@@ -23,8 +23,8 @@ def _key(kind: str, request: AnyRequest, caller: Caller) -> WorkKey:
     size = caller.usage.received_byte_count
     if not isinstance(request, RequestParts) or len(request.envelope) > _QUESTION_BYTES:
         return WorkKey(caller.key, kind, size)
-    model = request.model.blob_id if request.model is not None else None
-    table = request.table.blob_id if request.table is not None else None
+    model = request.model.identity if request.model is not None else None
+    table = request.table.identity if request.table is not None else None
     question = hashlib.sha256(request.envelope + (table or "").encode()).digest()
     return WorkKey(caller.key, kind, size, method_names(request.envelope), model or "", question)
 

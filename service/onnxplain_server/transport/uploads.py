@@ -16,7 +16,7 @@ from onnxplain.v1.model_pb2 import Model, ModelFile
 from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blob, Blobs, BlobStore, Call
+from onnxplain_server.core.interfaces import Blobs, BlobStore, Call
 from onnxplain_server.core.request import (
     FILES_FORM,
     REMOTE_FORM,
@@ -127,7 +127,7 @@ class Uploads:
         if len(content) > limit.byte_count:
             raise limit.upload_refusal()
         check_outline(content)
-        return self._put("model", Blob(_MODEL_FORM, content), caller)
+        return self._put("model", RequestFile(_MODEL_FORM, content), caller)
 
     def put_table(self, form: str, parts: Iterable[bytes], caller: Caller) -> str:
         """Store a table in this format and return its id.
@@ -138,7 +138,7 @@ class Uploads:
             INVALID_TABLE if it is empty; TABLE_TOO_LARGE.
         """
         files = _by_file(_limited((("", part) for part in parts), self.limits["table"]))
-        return self._put("table", Blob(form, files.get("", b"")), caller)
+        return self._put("table", RequestFile(form, files.get("", b"")), caller)
 
     def name(self, method: ServiceMethod, parts: RequestParts, caller: Caller) -> NamedRequest:
         """Name a request's files by id: hash those that it holds, and find uploaded ones.
@@ -156,21 +156,22 @@ class Uploads:
         }
         return _named(method, parts.envelope, files)
 
-    def _file(self, kind: str, part: RequestFile, caller: Caller) -> tuple[str, Blob]:
-        """Return the id of a file, and the file."""
-        if part.blob_id is not None:
-            return part.blob_id, replace(self._find(kind, part.blob_id, caller), field=f"{kind}.id")
+    def _file(self, kind: str, part: RequestFile, caller: Caller) -> RequestFile:
+        """Return a file with its id, as the request holds it or as it was uploaded."""
+        if part.identity is not None:
+            stored = self._find(kind, part.identity, caller)
+            return replace(stored, field=f"{kind}.id", identity=part.identity)
         self._request_limits.sizes[kind].check(len(part.content))
         return _inline(kind, part)
 
-    def _put(self, kind: str, blob: Blob, caller: Caller) -> str:
+    def _put(self, kind: str, blob: RequestFile, caller: Caller) -> str:
         if not blob.content:
             raise ExplainError(_EMPTY[kind], f"the {kind} is empty: 0 bytes", kind)
         blob_id = identify(blob.content)
         self._store.put(_name(kind, blob_id, caller), blob)
         return blob_id
 
-    def _find(self, kind: str, blob_id: str, caller: Caller) -> Blob:
+    def _find(self, kind: str, blob_id: str, caller: Caller) -> RequestFile:
         check_id(kind, blob_id)
         blob = self._store.get(_name(kind, blob_id, caller))
         if blob is None:
@@ -185,24 +186,26 @@ def name_inline(method: ServiceMethod, parts: RequestParts) -> NamedRequest:
     return _named(method, parts.envelope, files)
 
 
-def _named(
-    method: ServiceMethod, envelope: bytes, files: dict[str, tuple[str, Blob]]
-) -> NamedRequest:
-    ids = {kind: blob_id for kind, (blob_id, _) in files.items()}
-    form = files["table"][1].form if "table" in files else ""
+def _named(method: ServiceMethod, envelope: bytes, files: dict[str, RequestFile]) -> NamedRequest:
+    ids = {kind: file.identity or "" for kind, file in files.items()}
+    form = files["table"].form if "table" in files else ""
     # Of fields that stand twice, parsers take the last one: these.
     message = envelope + _references(method, ids)
-    return NamedRequest(message, dict(files.values()), RequestIds(**ids, table_form=form))
+    return NamedRequest(
+        message,
+        {ids[kind]: file for kind, file in files.items()},
+        RequestIds(**ids, table_form=form),
+    )
 
 
-def _inline(kind: str, part: RequestFile) -> tuple[str, Blob]:
+def _inline(kind: str, part: RequestFile) -> RequestFile:
     field = f"{kind}.{_FILE_FIELDS.get(part.form, part.form)}"
     if part.receipt:
         field = _FETCHED_FIELDS[kind]
     identity = identify(part.content)
     if part.form == REMOTE_FORM:  # of the address: there is no file
         identity = f"{REMOTE_FORM}:{identity.partition(':')[2]}"
-    return identity, Blob(part.form, part.content, field, part.receipt)
+    return replace(part, field=field, identity=identity)
 
 
 def _by_file(parts: Iterable[UploadedPart]) -> dict[str, bytes]:

@@ -6,7 +6,8 @@ import hashlib
 import re
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blob, Blobs
+from onnxplain_server.core.interfaces import Blobs
+from onnxplain_server.core.request import RequestFile
 
 _ID = re.compile(r"sha256:[0-9a-f]{64}")
 
@@ -26,7 +27,7 @@ def check_id(kind: str, blob_id: str) -> None:
         )
 
 
-def find(blobs: Blobs, kind: str, blob_id: str) -> Blob:
+def find(blobs: Blobs, kind: str, blob_id: str) -> RequestFile:
     """Return an uploaded file, or raise BLOB_NOT_FOUND; `kind`: "model", "table"."""
     blob = blobs.get(blob_id)
     if blob is None:

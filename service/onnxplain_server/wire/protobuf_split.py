@@ -203,7 +203,7 @@ def _part(content: bytes, field: MessageField, name: str) -> RequestFile | None:
                 raise files_beside(source)
             return RequestFile(FILES_FORM, content[field.value_start : field.end])
     if source == "id":
-        return RequestFile(blob_id=value.decode(errors="replace"))
+        return RequestFile(identity=value.decode(errors="replace"))
     return RequestFile(_FORMS.get(source, source), value) if value else None
 
 

@@ -1,4 +1,4 @@
-"""Messages of requests that have a model or a table, by the method of the service."""
+"""Table of the calls that a runner answers: their names in the contract, and their messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from google.protobuf.message_factory import GetMessageClass
 from onnxplain.v1.explanation_service_pb2 import (
+    DESCRIPTOR,
     CheckModelRequest,
     DescribeModelRequest,
     DescribeTableRequest,
@@ -25,13 +27,20 @@ FileRequest: TypeAlias = (
 )
 """Request that has a model or a table."""
 
-REQUESTS: Mapping[ServiceMethod, Any] = MappingProxyType(
+RPCS: Mapping[ServiceMethod, str] = MappingProxyType(
     {
-        ServiceMethod.EXPLAIN: ExplainRequest,
-        ServiceMethod.PLAN: ExplainRequest,
-        ServiceMethod.DESCRIBE: DescribeModelRequest,
-        ServiceMethod.DESCRIBE_TABLE: DescribeTableRequest,
-        ServiceMethod.PREDICT: PredictRequest,
-        ServiceMethod.CHECK: CheckModelRequest,
+        ServiceMethod.EXPLAIN: "Explain",
+        ServiceMethod.PLAN: "PlanExplanation",
+        ServiceMethod.DESCRIBE: "DescribeModel",
+        ServiceMethod.DESCRIBE_TABLE: "DescribeTable",
+        ServiceMethod.PREDICT: "Predict",
+        ServiceMethod.CHECK: "CheckModel",
     }
 )
+"""Names in the contract of the methods that a runner answers."""
+
+_METHODS = DESCRIPTOR.services_by_name["ExplanationService"].methods_by_name
+REQUESTS: Mapping[ServiceMethod, Any] = MappingProxyType(
+    {method: GetMessageClass(_METHODS[name].input_type) for method, name in RPCS.items()}
+)
+"""Classes of the messages that these methods take."""

@@ -236,7 +236,7 @@ def _model_part(model: Model) -> RequestFile | None:
     if source == REMOTE_FORM:
         return RequestFile(REMOTE_FORM, model.remote.SerializeToString(deterministic=True))
     if source == "id":
-        return RequestFile(blob_id=model.id)
+        return RequestFile(identity=model.id)
     if model.files:
         return RequestFile("onnx", model_files.in_one_piece(model))
     return RequestFile("onnx", model.content) if model.content else None
@@ -247,7 +247,7 @@ def _table_part(table: Table) -> RequestFile | None:
     if source is None:
         return None
     if source == "id":
-        return RequestFile(blob_id=table.id)
+        return RequestFile(identity=table.id)
     if source == "uris":
         return RequestFile("uris", table.SerializeToString())
     value = getattr(table, source)

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 from onnxplain_server.adapters.runner.blocks.table_blocks import FileBlocks
-from onnxplain_server.core.interfaces import NO_BLOBS, Blob, Call
-from onnxplain_server.core.request import ServiceMethod
+from onnxplain_server.core.interfaces import NO_BLOBS, Call
+from onnxplain_server.core.request import RequestFile, ServiceMethod
 from onnxplain_server.trees.streaming.row_blocks import LargeTable
 
 from tests.adapters.runner.streaming import Host
@@ -77,7 +77,7 @@ def test_an_uploaded_table_is_numbers_to_one_model_and_text_to_another(runner) -
     answers = []
     for _ in range(2):
         content = bytearray(table_of(CODES))
-        blobs = {"one": Blob("csv", content)}
+        blobs = {"one": RequestFile("csv", content)}
         answers.append(explained(runner, asked(id="one"), blobs))
         content[:] = bytes(len(content))
         described = service_pb2.DescribeTableRequest()

@@ -32,9 +32,9 @@ from onnxplain_server.adapters.runner import in_process, loaded_models
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core import rows as core_rows
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blob, Blobs, Call
+from onnxplain_server.core.interfaces import Blobs, Call
 from onnxplain_server.core.model import Description, Scale
-from onnxplain_server.core.request import ServiceMethod
+from onnxplain_server.core.request import RequestFile, ServiceMethod
 from onnxplain_server.wire.blobs import identify
 
 
@@ -253,7 +253,7 @@ def test_equal_tables_of_different_formats_share_their_numbers(make, runner: InP
 
 
 def test_uploaded_files_give_the_answer_of_files_sent_along(make, runner: InProcess) -> None:
-    blobs = {identify(MODEL): Blob("onnx", MODEL), identify(CSV): Blob("csv", CSV)}
+    blobs = {identify(MODEL): RequestFile("onnx", MODEL), identify(CSV): RequestFile("csv", CSV)}
     named = request(model=Model(id=identify(MODEL)), table=Table(id=identify(CSV)))
 
     actual = explain(runner, make.host(), named, blobs)

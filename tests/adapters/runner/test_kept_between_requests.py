@@ -18,8 +18,8 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
-from onnxplain_server.core.interfaces import Blob, Call
-from onnxplain_server.core.request import ServiceMethod
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import RequestFile, ServiceMethod
 from onnxplain_server.transport.admission.admission import (
     Caller,
     RequestIds,
@@ -135,7 +135,10 @@ class Answers:
             cache=self._cache,
             limits=LIMITS,
         )
-        blobs = {ids.model: Blob("onnx", asked.content), ids.table: Blob("csv", asked.csv)}
+        blobs = {
+            ids.model: RequestFile("onnx", asked.content),
+            ids.table: RequestFile("csv", asked.csv),
+        }
         return ExplainResponse.FromString(
             self._runner.answer(Call(ServiceMethod.EXPLAIN, asked.message, blobs), host).content
         )

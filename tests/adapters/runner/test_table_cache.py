@@ -11,7 +11,8 @@ from onnxplain.v1.table_pb2 import Table as Message
 from onnxplain_server.adapters.runner import table_cache
 from onnxplain_server.adapters.runner.table_cache import TableCache
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import NO_BLOBS, Blob
+from onnxplain_server.core.interfaces import NO_BLOBS
+from onnxplain_server.core.request import RequestFile
 from onnxplain_server.wire import table
 from onnxplain_server.wire.blobs import identify
 
@@ -25,8 +26,10 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Mock:
     return counted
 
 
-def named(content: bytes, form: str = "csv", name: str = "one") -> tuple[Message, dict[str, Blob]]:
-    return Message(id=name), {name: Blob(form, content)}
+def named(
+    content: bytes, form: str = "csv", name: str = "one"
+) -> tuple[Message, dict[str, RequestFile]]:
+    return Message(id=name), {name: RequestFile(form, content)}
 
 
 def test_a_table_is_read_once(reads: Mock) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
-from onnxplain_server.core.interfaces import Blob
+from onnxplain_server.core.request import RequestFile
 
 
 class Clock:
@@ -21,13 +21,13 @@ def clock() -> Clock:
     return Clock()
 
 
-def blob(size: int) -> Blob:
-    return Blob("csv", bytes(size))
+def blob(size: int) -> RequestFile:
+    return RequestFile("csv", bytes(size))
 
 
 def test_a_file_is_kept_as_it_is() -> None:
     store = MemoryBlobs(100, 60)
-    given = Blob("csv", b"a\n1\n")
+    given = RequestFile("csv", b"a\n1\n")
 
     store.put("a", given)
 

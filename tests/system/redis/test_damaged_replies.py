@@ -18,7 +18,7 @@ from onnxplain_server.adapters.storage.redis_connection import (
     RedisUnavailableError,
 )
 from onnxplain_server.adapters.storage.signing import Signer
-from onnxplain_server.core.interfaces import Blob
+from onnxplain_server.core.request import RequestFile
 
 SIGNER = Signer(b"0123456789abcdef" * 2)
 
@@ -99,7 +99,7 @@ def use(link: RedisConnection) -> None:
     with cache.single_flight("a", lambda: False):
         pass
     assert blobs.get("caller:a") is None
-    blobs.put("caller:a", Blob("csv", b"a\n1\n"))
+    blobs.put("caller:a", RequestFile("csv", b"a\n1\n"))
 
 
 @pytest.mark.parametrize("reply", REPLIES)

@@ -11,9 +11,9 @@ from onnxplain_server.adapters.storage.operations import redis_operation_scripts
 from onnxplain_server.adapters.storage.operations.memory_operations import MemoryOperations
 from onnxplain_server.adapters.storage.operations.redis_operations import RedisOperations
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blob
 from onnxplain_server.core.operation_store import Claim, OperationStore, Release, Renewal
 from onnxplain_server.core.operations import NewOperation, OperationLimits, OperationState
+from onnxplain_server.core.request import RequestFile
 
 SUCCEEDED, FAILED = OperationState.SUCCEEDED, OperationState.FAILED
 SECRET = b"secret of the tests"
@@ -235,7 +235,7 @@ def test_new_bytes_displace_the_oldest_response_of_the_owner_with_most(make_stor
     large = [store.start("ada", NewOperation(b"a")).id for _ in range(2)]
     for _ in large:
         finish_next(store, b"r" * 40)
-    store.start("bob", NewOperation(b"b", {"id": Blob("onnx", b"m" * 30)}))
+    store.start("bob", NewOperation(b"b", {"id": RequestFile("onnx", b"m" * 30)}))
 
     assert store.get("ada", large[0]) is None
     assert store.get("ada", large[1]) is not None

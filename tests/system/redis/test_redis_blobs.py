@@ -14,14 +14,14 @@ from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.redis_blobs import RedisBlobs
 from onnxplain_server.adapters.storage.redis_connection import TIMEOUT_SECONDS, RedisConnection
 from onnxplain_server.adapters.storage.signing import Signer
-from onnxplain_server.core.interfaces import Blob
+from onnxplain_server.core.request import RequestFile
 
 SIGNER = Signer(b"secret of the tests")
 MIB = 2**20
 
 
-def blob(size: int, seed: int = 0) -> Blob:
-    return Blob("csv", np.random.default_rng(seed).bytes(size))
+def blob(size: int, seed: int = 0) -> RequestFile:
+    return RequestFile("csv", np.random.default_rng(seed).bytes(size))
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def blobs(link: RedisConnection) -> RedisBlobs:
     return RedisBlobs(link, SIGNER, 20 * MIB, 3_600)
 
 
-def is_kept(store: RedisBlobs, name: str, given: Blob) -> bool:
+def is_kept(store: RedisBlobs, name: str, given: RequestFile) -> bool:
     found = store.get(name)
     return found is not None and (found.form, found.content) == (given.form, given.content)
 

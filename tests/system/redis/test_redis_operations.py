@@ -12,7 +12,6 @@ import pytest
 from onnxplain_server.adapters.storage.operations.redis_operations import RedisOperations
 from onnxplain_server.adapters.storage.redis_connection import RedisConnection
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blob
 from onnxplain_server.core.operation_store import Claim, OperationStoreError, Release, Renewal
 from onnxplain_server.core.operations import (
     NewOperation,
@@ -20,6 +19,7 @@ from onnxplain_server.core.operations import (
     OperationLimits,
     OperationState,
 )
+from onnxplain_server.core.request import RequestFile
 
 RULES = Path(__file__).parents[3] / "deploy/helm/onnxplain/templates/redis/_files.tpl"
 KEY = b"secret of the tests"
@@ -51,7 +51,10 @@ def is_there(store: RedisOperations, operation: Operation) -> bool:
 def test_bytes_come_back_as_they_were(store: RedisOperations, size: int) -> None:
     content = bytes(range(256)) * (size // 256 + 1)
     content = content[:size]
-    blobs = {"m": Blob("onnx", content, "model"), "t": Blob("csv", b"a,b", "table.csv")}
+    blobs = {
+        "m": RequestFile("onnx", content, "model"),
+        "t": RequestFile("csv", b"a,b", "table.csv"),
+    }
     new = NewOperation(
         *(b"request", blobs, "ada", "10.0.0.0", "m", "t", "csv", "r1"),
         labels={"team": "ä"},

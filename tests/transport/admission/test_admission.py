@@ -79,7 +79,7 @@ def test_another_model_table_or_caller_finds_nothing(call_of: CallOf, other) -> 
 
 def test_an_uploaded_file_shares_its_numbers_with_one_sent_along(call_of: CallOf) -> None:
     call_of(MODEL, TABLE).cache_put({"grid": b"1"})
-    model, table = (RequestFile(blob_id=identify(part.content)) for part in (MODEL, TABLE))
+    model, table = (RequestFile(identity=identify(part.content)) for part in (MODEL, TABLE))
 
     assert call_of(model, table).cache_get(["grid"]) == [b"1"]
 

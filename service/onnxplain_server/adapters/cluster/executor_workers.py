@@ -6,9 +6,9 @@ They compute in the process that the executor runs them in, which nothing confin
 from __future__ import annotations
 
 import queue
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, wait
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +18,7 @@ from onnxplain_server.adapters.runner.blocks.shared_files import check
 from onnxplain_server.adapters.runner.on_workers.prediction_task import PredictionComputer
 from onnxplain_server.adapters.runner.on_workers.worker_batch_size import MOST_CALLS
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Host
 from onnxplain_server.core.systems.processors import processor_count
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.explain.streaming.remote_tasks import TaskComputer
@@ -169,7 +170,7 @@ def compute_here(job: bytes, work: bytes, files: tuple[SharedFile, ...], task: R
 
     check(files)
     table = FileBlocks([Path(file.path) for file in files])
-    return _computer().compute(job, work, task, table, Ledger(_Unwatched()))
+    return _computer().compute(job, work, task, table, Ledger(Host()))  # nobody cancels a task
 
 
 @cache
@@ -190,21 +191,3 @@ def predict_here(digest: str, model: bytes | None, job: bytes, rows: bytes) -> b
         _models.clear()
         _models[digest] = model
     return _predictions().compute(content, job, rows, lambda: None)
-
-
-class _Unwatched:
-    """Host of a task that nobody can cancel once it runs: it takes seconds."""
-
-    def advance(self, done: float, planned: float) -> None:
-        """Do nothing."""
-
-    def single_flight(self, _name: str) -> AbstractContextManager[bool]:
-        """Never wait."""
-        return nullcontext(True)
-
-    def cache_get(self, names: Sequence[str]) -> Sequence[bytes | None]:
-        """Return None for each name."""
-        return [None] * len(names)
-
-    def cache_put(self, entries: Mapping[str, bytes]) -> None:
-        """Drop the entries."""

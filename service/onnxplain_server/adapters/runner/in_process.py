@@ -31,9 +31,8 @@ from onnxplain_server.adapters.runner.request_parts import (
 from onnxplain_server.adapters.runner.rows.described_tables import DescribedTables
 from onnxplain_server.adapters.runner.rows.predicted_rows import PredictionRequests
 from onnxplain_server.adapters.runner.table_cache import TableCache
-from onnxplain_server.adapters.runner.uncached import UncachedHost
 from onnxplain_server.adapters.runner.worker_opening import open_calls
-from onnxplain_server.core.interfaces import AnswerHost, Call, ComputationHost
+from onnxplain_server.core.interfaces import AnswerHost, Call, ComputationHost, Host
 from onnxplain_server.core.model import Scale
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.core.remote.models import RemoteModels
@@ -213,7 +212,8 @@ class InProcess:
             loaded = self._models.checked(loaded, bound_table, asked.key)
         if loaded and (inconsistency := loaded.model.inconsistency):
             refuse_inconsistent(asked.message, inconsistency)
-            host, loaded = UncachedHost(host), replace(loaded, memo=TreeMemo())
+            # Its numbers hold for one computation only.
+            host, loaded = Host(host.advance), replace(loaded, memo=TreeMemo())
         asked = replace(asked, question=question, loaded=loaded, table=bound_table, host=host)
         return replace(asked, streamed=streamed, table_digest=digest)
 

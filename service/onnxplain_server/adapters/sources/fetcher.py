@@ -46,9 +46,9 @@ from onnxplain_server.adapters.sources.source_list import (
     read_source_list,
 )
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.request import BLOCKS_FORM, RequestFile
 from onnxplain_server.core.sources import (
     FetchControl,
-    FetchedFile,
     ModelCache,
     NoModelCache,
     SourceBlocks,
@@ -114,7 +114,7 @@ class Fetcher:
 
     def read_model(
         self, message: bytes, byte_limit: int, control: FetchControl, cache: ModelCache
-    ) -> FetchedFile:
+    ) -> RequestFile:
         """Fetch a model; see `Sources.read_model`."""
         model = Model.FromString(message)
         check_listed(self._sources, [(model.uri, _MODEL_FIELD)])
@@ -127,7 +127,7 @@ class Fetcher:
         needs: TableNeeds,
         byte_limit: int,
         control: FetchControl,
-    ) -> FetchedFile:
+    ) -> RequestFile:
         """Fetch a table; see `Sources.read_table`."""
         check_listed(self._sources, table_addresses(message))
         asked = FetchRequest(
@@ -191,7 +191,7 @@ class Fetcher:
 
     def _fetch(
         self, request: FetchRequest, control: FetchControl, cache: ModelCache = _NO_CACHE
-    ) -> FetchedFile:
+    ) -> RequestFile:
         process = self._running(control)
         try:
             return _served(process, request, control, cache)
@@ -207,7 +207,7 @@ class Fetcher:
 
     def _fetch_alone(
         self, request: FetchRequest, control: FetchControl, cache: ModelCache
-    ) -> FetchedFile:
+    ) -> RequestFile:
         """Repeat a fetch whose process ended, in a process that serves nothing else."""
         seconds = _seconds(control)
         process = self._started(control)
@@ -238,7 +238,7 @@ def check_listed(sources: SourceList, addresses: list[tuple[str, str]]) -> None:
 
 def _served(
     process: NetworkProcess, request: FetchRequest, control: FetchControl, cache: ModelCache
-) -> FetchedFile:
+) -> RequestFile:
     """Have a process serve a request; FetchBrokenError if it ends meanwhile."""
     try:
         with process.connect(control.deadline) as end:
@@ -250,9 +250,9 @@ def _served(
 
 def _receive(
     end: socket.socket, request: FetchRequest, control: FetchControl, lookup: CacheLookup
-) -> FetchedFile:
+) -> RequestFile:
     """Receive the content and the receipt."""
-    content, is_in_blocks = bytearray(), False
+    content, form = bytearray(), "onnx" if request.kind is FetchKind.MODEL else "arrow"
     when = _WRITING if request.kind in _WRITES else "while the source was read"
     while True:
         while not is_readable(end):
@@ -269,9 +269,10 @@ def _receive(
             control.check(when)
             raise protocol.unpack_error(part)
         if kind == b"D":
-            return FetchedFile(lookup.completed(content), protocol.sources_only(part), is_in_blocks)
+            receipt = protocol.sources_only(part)
+            return RequestFile(form, lookup.completed(content), receipt=receipt)
         if kind == b"B":
-            content, is_in_blocks = part, True
+            content, form = part, BLOCKS_FORM
             protocol.check_blocks(part)
         if kind == b"V":
             protocol.answer_whether_cached(end, is_cached=lookup(protocol.unpack_version(part)))

@@ -30,7 +30,8 @@ from onnxplain_server.adapters.sources.source_list import (
     checked_endpoint,
 )
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.sources import FetchControl, FetchedFile, ModelCache, TableNeeds
+from onnxplain_server.core.request import RequestFile
+from onnxplain_server.core.sources import FetchControl, ModelCache, TableNeeds
 from onnxplain_server.wire.requests.needed_columns import NeededColumns
 
 if TYPE_CHECKING:
@@ -53,12 +54,12 @@ class LocalSources:
 
     def read_model(
         self, message: bytes, byte_limit: int, control: FetchControl, cache: ModelCache
-    ) -> FetchedFile:
+    ) -> RequestFile:
         """Read a model; see `Sources.read_model`."""
         fetching, lookup = self._fetching(), CacheLookup(cache)
         model, seconds = Model.FromString(message), _seconds(control)
         content, receipt = fetching.read_model(model, byte_limit, seconds, lookup)
-        return FetchedFile(lookup.completed(content), receipt.SerializeToString())
+        return RequestFile("onnx", lookup.completed(content), receipt=receipt.SerializeToString())
 
     def read_table(
         self,
@@ -66,7 +67,7 @@ class LocalSources:
         needs: TableNeeds,
         byte_limit: int,
         control: FetchControl,
-    ) -> FetchedFile:
+    ) -> RequestFile:
         """Read a table; see `Sources.read_table`."""
         table_addresses(message)
         sink = _Sink()
@@ -75,7 +76,7 @@ class LocalSources:
             byte_limit=byte_limit,
             seconds=_seconds(control),
         )
-        return FetchedFile(sink.content, receipt.SerializeToString())
+        return RequestFile("arrow", sink.content, receipt=receipt.SerializeToString())
 
     def check_writable(self, uri: str) -> None:
         """Check the form of an address, and the folder of a file: its store tells the rest."""

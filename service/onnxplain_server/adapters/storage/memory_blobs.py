@@ -10,14 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from onnxplain_server.adapters.storage.eviction import owner_of, owner_to_evict
-from onnxplain_server.core.interfaces import Blob, StoreCounts
+from onnxplain_server.core.interfaces import StoreCounts
+from onnxplain_server.core.request import RequestFile
 
 
 @dataclass(slots=True)
 class _StoredFile:
     """File with its last use: a counter that only grows."""
 
-    blob: Blob
+    blob: RequestFile
     last_use: int
 
 
@@ -50,7 +51,7 @@ class MemoryBlobs:
         self._uses = itertools.count()
         self._lock = threading.Lock()
 
-    def get(self, name: str) -> Blob | None:
+    def get(self, name: str) -> RequestFile | None:
         """Return a file, and mark it as used; None where it expired or never was."""
         with self._lock:
             if name not in self._expiry or self._expiry[name] <= self._clock():
@@ -60,7 +61,7 @@ class MemoryBlobs:
             files[name].last_use = next(self._uses)
             return files[name].blob
 
-    def put(self, name: str, blob: Blob) -> None:
+    def put(self, name: str, blob: RequestFile) -> None:
         """Store a file, and evict others to fit; a file above the limit is dropped."""
         size, owner = len(blob.content), owner_of(name)
         with self._lock:

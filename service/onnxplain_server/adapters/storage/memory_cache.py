@@ -16,7 +16,7 @@ from onnxplain_server.core.interfaces import CacheCounts, GoOn, Values
 # Measured overhead of an entry besides its value.
 _ENTRY_BYTES = 400
 
-_NAMES_PER_BATCH = 4
+_NAMES_PER_BATCH, _BYTES_PER_BATCH = 64, 2**19
 
 
 class MemoryCache:
@@ -42,14 +42,25 @@ class MemoryCache:
         values: list[bytes | None] = []
         size = 0
         while len(values) < len(names) and (not values or go_on(size)):
-            batch = names[len(values) : len(values) + _NAMES_PER_BATCH]
-            with self._lock:
-                signed = [self._values.get(_key(name)) for name in batch]
+            signed = self._batch(names[len(values) : len(values) + _NAMES_PER_BATCH])
+            batch = names[len(values) : len(values) + len(signed)]
             payloads, invalid = self._signer.verify_many(batch, signed)
             self._count(payloads, invalid)
             size += sum(len(payload or b"") for payload in payloads)
             values += payloads
         return values
+
+    def _batch(self, names: Sequence[str]) -> list[bytes | None]:
+        """Return signed values of the first names, until they are many bytes."""
+        signed: list[bytes | None] = []
+        size = 0
+        with self._lock:
+            for name in names:
+                signed.append(self._values.get(_key(name)))
+                size += len(signed[-1] or b"")
+                if size >= _BYTES_PER_BATCH:
+                    break
+        return signed
 
     def put_many(self, entries: Mapping[str, bytes]) -> None:
         """Sign and store values; those above the limit are dropped."""

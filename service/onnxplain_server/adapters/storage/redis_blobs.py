@@ -20,7 +20,7 @@ from onnxplain_server.adapters.storage.redis_connection import (
 from onnxplain_server.adapters.storage.redis_eviction import BlobIndex, IndexEntry, part_keys
 from onnxplain_server.adapters.storage.redis_replies import value
 from onnxplain_server.adapters.storage.signing import SIGNATURE_BYTES, Signer
-from onnxplain_server.core.interfaces import Blob
+from onnxplain_server.core.request import RequestFile
 
 LOG = logging.getLogger(__name__)
 
@@ -55,7 +55,7 @@ class RedisBlobs:
         self._milliseconds = round(1000 * seconds)
         self._index = BlobIndex(connection, byte_limit, seconds)
 
-    def get(self, name: str) -> Blob | None:
+    def get(self, name: str) -> RequestFile | None:
         """Return a file; None where it is absent or incomplete, or Redis fails."""
         try:
             header = self._header(name)
@@ -65,9 +65,9 @@ class RedisBlobs:
                 return None
         except RedisUnavailableError:
             return None
-        return Blob(header.form, content)
+        return RequestFile(header.form, content)
 
-    def put(self, name: str, blob: Blob) -> None:
+    def put(self, name: str, blob: RequestFile) -> None:
         """Store a file, and evict others to fit; dropped where Redis has no room or fails."""
         size = len(blob.content)
         if size > self.byte_limit:
@@ -106,7 +106,7 @@ class RedisBlobs:
             self._index.add(header.entry)
         return is_complete
 
-    def _write(self, name: str, blob: Blob, entry: IndexEntry) -> None:
+    def _write(self, name: str, blob: RequestFile, entry: IndexEntry) -> None:
         # Indexed first, so that the parts of a failed upload are evicted.
         self._index.add(entry)
         view = memoryview(blob.content)

@@ -19,9 +19,15 @@ from onnxplain_server.adapters.workers.quarantine import Quarantine
 from onnxplain_server.adapters.workers.worker_client import WorkerClient
 from onnxplain_server.adapters.workers.worker_metrics import WorkerCounts
 from onnxplain_server.adapters.workers.worker_process import WorkerRequest
-from onnxplain_server.core.interfaces import Blob, Blobs, Call, RunnerHost, on_cluster
+from onnxplain_server.core.interfaces import Blobs, Call, RunnerHost, on_cluster
 from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
-from onnxplain_server.core.request import BLOCKS_FORM, CLUSTER_FORM, Reply, ServiceMethod
+from onnxplain_server.core.request import (
+    BLOCKS_FORM,
+    CLUSTER_FORM,
+    Reply,
+    RequestFile,
+    ServiceMethod,
+)
 from onnxplain_server.core.sources import BlockSources, FileRanges, SourceBlocks, TaskCluster
 from onnxplain_server.wire.protobuf_split import method_names
 
@@ -29,7 +35,7 @@ LOG = logging.getLogger(__name__)
 
 _KNOWN_COUNT = 10_000
 """Models with methods that are known to need scikit-learn."""
-_TO_PREDICT = Blob(CLUSTER_FORM, SourceBlocks(b"", (), ()).pack())
+_TO_PREDICT = RequestFile(CLUSTER_FORM, SourceBlocks(b"", (), ()).pack())
 
 
 @dataclass(frozen=True, slots=True)

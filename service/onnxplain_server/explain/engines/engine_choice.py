@@ -6,13 +6,13 @@ The receipt tells the choice and its reason.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Indices
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import ComputationHost
+from onnxplain_server.core.interfaces import Host
 from onnxplain_server.core.model import Model, Note
 from onnxplain_server.core.row_draws import draw
 from onnxplain_server.core.rows import Features
@@ -202,20 +202,6 @@ def _additive(choice: AdditiveChoice) -> EngineChoice:
     return EngineChoice(Engine.ADDITIVE, choice.reason, (), count, choice.on, choice.is_quadratic)
 
 
-class _SilentHost:
-    """Host for the check of the trees: it can cancel the check, which reports no progress."""
-
-    def __init__(self, host: ComputationHost) -> None:
-        self._host = host
-        self.single_flight = host.single_flight
-        self.cache_get = host.cache_get
-        self.cache_put = host.cache_put
-
-    def advance(self, _done: float, _planned: float) -> None:
-        """Let the host cancel, and report nothing."""
-        self._host.advance(0, 0)
-
-
 def _by_parts(
     predictor: Predictor,
     features: Features,
@@ -283,7 +269,10 @@ def _check_predictions(
     """Compare the trees with the model's predictions on rows and on made ones; memoized."""
 
     def check() -> Refusal | None:
-        pool = BlockPool(resources.threads, Ledger(_SilentHost(resources.host)))
+        host = resources.host
+        # It can cancel the check of the trees, which reports no progress.
+        silent = replace(Host.of(host), advance=lambda _done, _planned: host.advance(0, 0))
+        pool = BlockPool(resources.threads, Ledger(silent))
         rows = draw(np.arange(features.n_rows), _CHECKED_ROWS, 0)
         background = unmerged(features.take(rows), np.ones(len(rows)), rows)
         return resources.memo.verdict(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -32,6 +32,19 @@ from onnxplain_server.transport.operations.operation_calls import PART_BYTES, Op
 from onnxplain_server.transport.service import Service
 from onnxplain_server.transport.unread_replies import UnreadReplies
 from onnxplain_server.wire.protobuf_split import request_of_stream, request_to_start, split
+from onnxplain_server.wire.request_messages import RPCS
+
+
+def _answering(method: ServiceMethod) -> Callable[..., bytes]:
+    """Return the method of the contract that a runner answers by this one."""
+
+    def serve(
+        self: ExplanationServicer, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> bytes:
+        with self.admitted(context, RPCS[method]) as ticket:
+            return self.answer(method, requests, ticket)
+
+    return serve
 
 
 class ExplanationServicer(ExplanationServiceServicer):
@@ -155,33 +168,10 @@ class ExplanationServicer(ExplanationServiceServicer):
             parts = split(self.receive(requests, ticket), ServiceMethod.EXPLAIN)
             return self._service.plan(parts, ticket, ReplyFormat.PROTOBUF).content
 
-    def DescribeModel(  # noqa: N802 - the contract's name
-        self, requests: Iterator[bytes], context: grpc.ServicerContext
-    ) -> bytes:
-        """Serve this method of the contract."""
-        with self.admitted(context, "DescribeModel") as ticket:
-            return self._answer(ServiceMethod.DESCRIBE, requests, ticket)
-
-    def DescribeTable(  # noqa: N802 - the contract's name
-        self, requests: Iterator[bytes], context: grpc.ServicerContext
-    ) -> bytes:
-        """Serve this method of the contract."""
-        with self.admitted(context, "DescribeTable") as ticket:
-            return self._answer(ServiceMethod.DESCRIBE_TABLE, requests, ticket)
-
-    def Predict(  # noqa: N802 - the contract's name
-        self, requests: Iterator[bytes], context: grpc.ServicerContext
-    ) -> bytes:
-        """Serve this method of the contract."""
-        with self.admitted(context, "Predict") as ticket:
-            return self._answer(ServiceMethod.PREDICT, requests, ticket)
-
-    def CheckModel(  # noqa: N802 - the contract's name
-        self, requests: Iterator[bytes], context: grpc.ServicerContext
-    ) -> bytes:
-        """Serve this method of the contract."""
-        with self.admitted(context, "CheckModel") as ticket:
-            return self._answer(ServiceMethod.CHECK, requests, ticket)
+    DescribeModel = _answering(ServiceMethod.DESCRIBE)
+    DescribeTable = _answering(ServiceMethod.DESCRIBE_TABLE)
+    Predict = _answering(ServiceMethod.PREDICT)
+    CheckModel = _answering(ServiceMethod.CHECK)
 
     def UploadModel(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
@@ -201,7 +191,8 @@ class ExplanationServicer(ExplanationServiceServicer):
             form, parts = grpc_uploads.table(messages)
             return self._service.upload_table(form, parts, ticket).SerializeToString()
 
-    def _answer(self, method: ServiceMethod, requests: Iterator[bytes], ticket: Ticket) -> bytes:
+    def answer(self, method: ServiceMethod, requests: Iterator[bytes], ticket: Ticket) -> bytes:
+        """Answer the request of a call by a method that is no explanation."""
         parts = split(self.receive(requests, ticket), method)
         return self._service.answer(method, parts, ticket, ReplyFormat.PROTOBUF).content
 

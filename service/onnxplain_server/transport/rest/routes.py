@@ -163,7 +163,7 @@ def _models(service: Service) -> Blueprint:
     def describe_uploaded(model_id: str) -> Response:
         with ExitStack() as stack:
             ticket = stack.enter_context(service.admit(rest_access.caller()))
-            named = RequestParts(b"", RequestFile(blob_id=model_id))
+            named = RequestParts(b"", RequestFile(identity=model_id))
             reply = service.answer(ServiceMethod.DESCRIBE, named, ticket, ReplyFormat.JSON)
             return _passed_on(reply, stack.pop_all())
 

@@ -14,8 +14,8 @@ from onnxplain_server.adapters.onnx import load
 from onnxplain_server.adapters.onnx.checks.row_consistency import Inconsistency, compare, row_names
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blob, Call
-from onnxplain_server.core.request import ServiceMethod
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import RequestFile, ServiceMethod
 from onnxplain_server.wire.blobs import identify
 
 ALWAYS_THE_SAME = "neg", "declared_rows", "turned_row", "first_row"
@@ -221,8 +221,8 @@ def test_the_check_of_one_request_is_not_taken_for_another(make, build, runner: 
             **options,
         ).SerializeToString()
         blobs = {
-            identify(content): Blob("onnx", content),
-            identify(table): Blob("csv", table, "table.id"),
+            identify(content): RequestFile("onnx", content),
+            identify(table): RequestFile("csv", table, "table.id"),
         }
         try:
             runner.answer(Call(ServiceMethod.EXPLAIN, serialised, blobs), make.host())

@@ -14,8 +14,8 @@ from typing import Any
 
 from onnxplain_server.adapters.storage.operations.redis_operation_scripts import checked
 from onnxplain_server.adapters.storage.signing import Signer
-from onnxplain_server.core.interfaces import Blob
 from onnxplain_server.core.operations import NewOperation, Operation, OperationState
+from onnxplain_server.core.request import RequestFile
 
 _ATTACHED = re.compile(r"attached:(\S+)")
 _PLACE = re.compile(rb"(\S+) [0-9]+ ([0-9]{1,15})")
@@ -143,7 +143,7 @@ def unpack_request(packed: bytes, operation: Operation) -> NewOperation:
     end = start + head["request_size"]
     request, blobs = packed[start:end], {}
     for name, form, size, field, receipt in head["blobs"]:
-        blobs[name] = Blob(form, packed[end : end + size], field, bytes.fromhex(receipt))
+        blobs[name] = RequestFile(form, packed[end : end + size], field, bytes.fromhex(receipt))
         end += size
     caller_name, caller_address = head["caller"]
     model_id, table_id, table_form = head["ids"]

@@ -90,7 +90,7 @@ def pack_parts(arena: Arena, parts: RequestParts) -> bytes:
     """Write a request that was split; return its header."""
     files = [parts.model or RequestFile(), parts.table or RequestFile()]
     arena.put(parts.envelope, *(file.content for file in files))
-    described = [[file.form, len(file.content), _cut(file.blob_id)] for file in files]
+    described = [[file.form, len(file.content), _cut(file.identity)] for file in files]
     return json.dumps([len(parts.envelope), *described, parts.takes_interactions]).encode()
 
 
@@ -111,7 +111,7 @@ def unpack_parts(arena: Arena, header: bytes) -> RequestParts:
     for kind, described in (("model", model), ("table", table)):
         part = _part(arena, described, _FORMS[kind], start)
         start += len(part.content)
-        files[kind] = part if part.content or part.blob_id is not None else None
+        files[kind] = part if part.content or part.identity is not None else None
     return RequestParts(
         envelope, files["model"], files["table"], takes_interactions=takes_interactions
     )
@@ -123,7 +123,7 @@ def _part(arena: Arena, described: object, forms: Collection[str], start: int) -
         raise MalformedError
     if not (blob_id is None or (isinstance(blob_id, str) and len(blob_id) <= _ID_LIMIT)):
         raise MalformedError
-    return RequestFile(form, arena.copy(_size(size, arena, start), start), blob_id)
+    return RequestFile(form, arena.copy(_size(size, arena, start), start), identity=blob_id)
 
 
 def _method_names(value: object) -> tuple[str, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from onnxplain_server.adapters.workers.ipc.arena import Arena, ArenaReader
-from onnxplain_server.core.interfaces import Blob, Call
-from onnxplain_server.core.request import Body, ReplyFormat, ServiceMethod
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import Body, ReplyFormat, RequestFile, ServiceMethod
 
 
 def pack(arena: Arena, call: Call) -> bytes:
@@ -26,7 +26,7 @@ def unpack(arena: Arena, payload: bytes) -> Call:
     method, reply_format, length, layout = json.loads(payload)
     blobs, start = {}, length
     for name, form, field, size, receipt in layout:
-        blobs[name] = Blob(form, arena.get(size, start), field, bytes.fromhex(receipt))
+        blobs[name] = RequestFile(form, arena.get(size, start), field, bytes.fromhex(receipt))
         start += size
     return Call(ServiceMethod(method), arena.get(length), blobs, ReplyFormat(reply_format))
 
