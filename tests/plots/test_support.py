@@ -191,7 +191,7 @@ def test_cells_of_a_surface_tell_their_intervals() -> None:
     band = Band(reach / 2, values - reach, values + reach, values - 9, values + 9)
     surface = PartialDependenceCurve(("x", "y"), "", (first, second), values, 4.0, band=band)
 
-    heat_map, _ = plots(Result(("out",), (surface,), {}, None, confidence_level=0.9))
+    heat_map, _ = plots(Result(("out",), (surface,), {}, "", confidence_level=0.9))
 
     cells = heat_map.vega_lite["data"]["values"]
     assert [(row["low"], row["high"]) for row in cells] == [(-1, 1), (-1, 3), (-1, 5), (-1, 7)]
