@@ -296,6 +296,40 @@ def test_a_group_of_a_feature_and_a_constant_is_the_feature(client: onnxplain.Cl
     assert found["x + same"].values == pytest.approx(found["x"].values, abs=1e-10)
 
 
+def test_a_group_of_all_features_moves_the_score_as_far_as_it_goes(
+    client: onnxplain.Client,
+) -> None:
+    """Rows of equal features have one prediction: no noise, and all of its spread."""
+    name = "lightgbm_3class"
+    table = {column: np.round(values) for column, values in table_of(name).items()}
+    table = {column: np.tile(values, 2) for column, values in table.items()}
+
+    found = client.explain(
+        MODELS / f"{name}.onnx", table, onnxplain.Firm(groups=[tuple(table)]),
+        feature_columns=list(table), plots=False,
+    ).firm  # fmt: skip
+
+    assert [one.feature for one in found.importances] == [" + ".join(table)]
+    deviations = predict(name, rows_of(table)).astype(float).std(axis=0)
+    assert found.importances[0].values == pytest.approx(deviations, rel=1e-6)
+
+
+def test_kept_answers_are_compared_by_group(client: onnxplain.Client) -> None:
+    random = np.random.default_rng(3)
+    table: dict[str, Any] = {name: random.integers(0, 3, 200) * 1.0 for name in "abc"}
+    table["score"] = table["a"] * table["b"] + random.normal(size=200)
+    more: dict[str, Any] = {"target_column": "score", "plots": False}
+    kept = client.explain(None, table, onnxplain.Firm(groups=[("a", "b")]), replicates=True, **more)
+    table["score"] = table["score"] + 3 * table["a"]
+
+    again = client.explain(None, table, reference=kept, **more)
+
+    assert again.comparison is not None
+    differences = {one.features: one for one in again.comparison.differences}
+    assert set(differences) >= {("a + b",), ("c",)}
+    assert differences["a + b",].value > 1
+
+
 def test_groups_of_expressions_and_of_columns_that_no_bins_hold(client: onnxplain.Client) -> None:
     random = np.random.default_rng(2)
     x, z = random.normal(size=(2, 2000))

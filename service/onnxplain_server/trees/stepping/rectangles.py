@@ -155,7 +155,8 @@ _Stack = npt.NDArray[np.int32]
 def _push(stack: _Stack, top: int, node: int, bounds: Int32Array) -> int:
     """Push a rectangle on the stack, unless it is empty."""
     if bounds[LEFT] < bounds[RIGHT] and bounds[BOTTOM] < bounds[TOP]:
-        stack[top, :4] = bounds
+        for side in range(4):  # a slice takes longer
+            stack[top, side] = bounds[side]
         stack[top, 4] = node
         return top + 1
     return top
@@ -204,7 +205,8 @@ def _find(descent: Descent, grid: Grid, within_reach: Flags) -> tuple[Int32Vecto
         while top > 0:
             top -= 1
             node = stack[top, 4]
-            bounds[:] = stack[top, :4]
+            for side in range(4):
+                bounds[side] = stack[top, side]
             within_reach[node] = True
             feature = nodes[node, FEATURE]
             if feature == grid.features[0]:
@@ -219,6 +221,8 @@ def _find(descent: Descent, grid: Grid, within_reach: Flags) -> tuple[Int32Vecto
                     longer, more = np.empty(2 * count, np.int32), np.empty((2 * count, 4), np.int32)
                     longer[:count], more[:count] = leaf, found
                     leaf, found = longer, more
-                leaf[count], found[count] = -1 - feature, bounds
+                leaf[count] = -1 - feature
+                for side in range(4):
+                    found[count, side] = bounds[side]
                 count += 1
     return leaf[:count].copy(), found[:count].copy()
