@@ -44,8 +44,8 @@ _BLIND = {
 _SINGLE_ROWS = Note(
     MethodWarning.FEW_ROWS,
     "Each bin has the weight of a single row, so noise cannot be separated from signal, and the "
-    "importance is NaN; more rows or fewer bins (`bin_count`) give a number, and so does "
-    "`keep_bias`, one that is too large: ",
+    "importance is NaN; more rows or fewer bins (`bin_count`, or fewer features in a group) give a "
+    "number, and so does `keep_bias`, one that is too large: ",
 )
 _NO_RESIDUALS = Note(
     MethodWarning.FEW_ROWS,
