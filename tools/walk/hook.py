@@ -29,6 +29,8 @@ _COMPUTE = {"compute", "from_forest", "from_training_data"}
 """Code that computes, and its functions: the first call of one is where a question arrives."""
 _SENT = "send_packed_command"
 """Function of redis-py that writes to the socket: once for each round trip, batched or not."""
+_POLLING = "/adapters/storage/operations/"
+"""Code that asks Redis several times a second whether there is an operation to run."""
 
 SHAPES = frozenset(
     {
@@ -103,7 +105,8 @@ class Hook:
                 self._write()
             return
         if kind == "sent":
-            self._counts.round_trip_count += 1
+            polls = any(_POLLING in each.f_code.co_filename for each in _stack(frame))
+            self._counts.round_trip_count += not polls
             return
         self._functions.add(code)
         self._counts.call_count += 1
