@@ -13,13 +13,22 @@ from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
 from onnxplain_server.adapters.workers.isolated import Isolated, WorkerTimeouts
 from onnxplain_server.cli import ServiceParts, app
+from onnxplain_server.core.interfaces import Call, RunnerHost
 from onnxplain_server.core.model_limits import ModelLimits
+from onnxplain_server.core.request import Reply
 from typer.testing import CliRunner
 
 
-def isolated() -> Isolated:
+class OnWorkers(Isolated):
+    """Sandboxed workers in place of the runner of a command."""
+
+    def answer(self, call: Call, host: RunnerHost, table: None = None) -> Reply:
+        return super().answer(call, host)
+
+
+def isolated() -> OnWorkers:
     order = WorkerSettings(2, 2**26, Budget(2**30, 3_600), ModelLimits())
-    return Isolated(order, spare_count=1, warm_bytes=2**29, timeouts=WorkerTimeouts(10, 60))
+    return OnWorkers(order, spare_count=1, warm_bytes=2**29, timeouts=WorkerTimeouts(10, 60))
 
 
 @pytest.fixture(
