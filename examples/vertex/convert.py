@@ -34,7 +34,7 @@ def objectives(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def thresholds(objective: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield each feature and its threshold."""
+    """Yield each feature and its threshold; "" stands for all features."""
     for detection, name in DETECTIONS.items():
         own = objective.get(detection, {})
         for feature, each in own.get(name, {}).items():
@@ -42,7 +42,12 @@ def thresholds(objective: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     spec = objective.get("featureAttributionSpec", {})
     own = spec.get("featureAlertConditions", {})
     default = spec.get("defaultAlertCondition")
-    for feature in dict.fromkeys([*spec.get("features", []), *own]):
+    named = spec.get("features", [])
+    if default and not named:
+        if own:
+            refuse("featureAttributionSpec: name all features, some have thresholds of their own")
+        yield "", default.get("threshold", 0.0)
+    for feature in dict.fromkeys([*named, *own]):
         condition = own.get(feature, default)
         if condition is None:
             refuse(f"featureAttributionSpec: {feature!r} has no threshold, and there is no default")
@@ -60,12 +65,12 @@ def not_read(objective: Mapping[str, Any]) -> Iterator[str]:
 
 
 def rules(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a rule for each feature; of several thresholds the smallest."""
+    """Yield the lines of a rule for each feature; of several thresholds the smallest."""
     found: dict[str, float] = {}
     for objective in objectives(document):
         for feature, threshold in thresholds(objective):
             if not 0 <= threshold < math.inf:
-                refuse(f"the threshold of {feature!r} is {threshold}")
+                refuse(f"the threshold of {feature or 'all'!r} is {threshold}")
             found[feature] = min(threshold, found.get(feature, math.inf))
         for name in not_read(objective):
             sys.stderr.write(f"not read, as it is about distributions of values: {name}\n")
@@ -73,14 +78,15 @@ def rules(document: Mapping[str, Any]) -> Iterator[str]:
         refuse("there is no threshold of attributions")
     for feature, threshold in found.items():
         # A JSON string of ASCII is a TOML string too.
-        yield (
-            f"[[rule]]\nname = {json.dumps(f'attributions of {feature}')}\n"
-            'statistic = "mean_absolute_attribution"\n'
-            f"features = [{json.dumps(feature)}]\nmax_change = {float(threshold)!r}\n"
-        )
+        yield "[[rule]]"
+        yield f"name = {json.dumps(f'attributions of {feature}' if feature else 'attributions')}"
+        yield 'statistic = "mean_absolute_attribution"'
+        if feature:
+            yield f"features = [{json.dumps(feature)}]"
+        yield f"max_change = {float(threshold)!r}\n"
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         raise SystemExit(__doc__)
-    print("\n".join(rules(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))), end="")
+    print("\n".join(rules(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))))

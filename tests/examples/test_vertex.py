@@ -37,7 +37,7 @@ JOB: dict[str, Any] = {
         },
     ],
 }
-SPEC = {
+SPEC: dict[str, Any] = {
     "featureAttributionSpec": {
         "features": ["age", "bmi"],
         "defaultAlertCondition": {"threshold": 0.1},
@@ -75,6 +75,15 @@ def convert(tmp_path: Path) -> Convert:
             "predictionOutputDriftSpec",
             id="objective of version 2",
         ),
+        pytest.param(
+            {
+                "featureAttributionSpec": {"defaultAlertCondition": {"threshold": 0.1}},
+                "featureDriftSpec": {"features": ["age"]},
+            },
+            {"": "abs(change) <= 0.1"},
+            "featureDriftSpec",
+            id="one threshold for all",
+        ),
     ],
 )
 def test_each_feature_has_its_smallest_threshold(convert, document, expected, left_out) -> None:
@@ -82,9 +91,8 @@ def test_each_feature_has_its_smallest_threshold(convert, document, expected, le
 
     rules = read_rules(done.stdout.encode())
     assert {rule.kind for rule in rules} == {"MEAN_ABSOLUTE_ATTRIBUTION"}
-    assert {(*rule.features, rule.condition and rule.condition.text) for rule in rules} == {
-        *expected.items()
-    }
+    found = {"".join(rule.features): rule.condition for rule in rules}
+    assert {feature: each and each.text for feature, each in found.items()} == expected
     assert done.stderr.endswith(f": {left_out}\n")
 
 
@@ -94,6 +102,11 @@ def test_each_feature_has_its_smallest_threshold(convert, document, expected, le
         pytest.param({}, "no threshold of attributions", id="nothing"),
         pytest.param(
             {"featureAttributionSpec": {"features": ["age"]}}, "'age' has no", id="no default"
+        ),
+        pytest.param(
+            {"featureAttributionSpec": {**SPEC["featureAttributionSpec"], "features": []}},
+            "name all features",
+            id="all but some",
         ),
         pytest.param(
             {"featureAttributionSpec": {"featureAlertConditions": {"age": {"threshold": -1}}}},

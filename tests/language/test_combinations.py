@@ -1,22 +1,9 @@
-"""Combinations of values: numbered by the rows that have them, told by texts that differ."""
-
-from itertools import product
+"""Combinations of values are told by texts that differ."""
 
 import numpy as np
-from onnxplain_server.language.combinations import combination_texts, combine_values
+from onnxplain_server.language.combinations import combination_texts
 
 TEXT = np.array(["x", "", "x, b = 1", "x"], dtype=object)
-
-
-def test_rows_share_a_combination_where_all_values_are_equal() -> None:
-    """Of each pair of values there are two rows; missing numbers equal each other."""
-    pairs = np.array(list(product([0.0, np.nan, 2.0], [1.0, 5.0, 7.0])) * 2)
-
-    first, codes = combine_values(list(pairs.T))
-
-    assert sorted(first) == list(range(9))
-    assert (codes[:9] == codes[9:]).all()
-    assert len(set(codes)) == 9
 
 
 def test_indicators_are_told_by_those_that_hold() -> None:

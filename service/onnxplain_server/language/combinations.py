@@ -1,4 +1,4 @@
-"""Combinations of the values of several features, as one feature of text."""
+"""Combinations of the values of several features, told as texts."""
 
 from __future__ import annotations
 
@@ -7,31 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Indices
-
-
-def combine_values(columns: Sequence[Array]) -> tuple[Indices, Indices]:
-    """Number the combinations of values that rows have.
-
-    Parameters
-    ----------
-    columns : sequence of (n,)
-        Numbers with NaN for missing values, or str objects with "".
-
-    Returns
-    -------
-    first : (n_combinations,)
-        First row of each.
-    codes : (n,)
-        Combination of each row.
-    """
-    codes = np.zeros(len(columns[0]), dtype=np.intp)
-    first = codes[:1]
-    for column in columns:
-        _, own = np.unique(column, return_inverse=True)
-        joined = codes * (own.max(initial=0) + 1) + own
-        _, first, codes = np.unique(joined, return_index=True, return_inverse=True)
-    return first, codes
+from onnxplain_server.core.arrays import Array
 
 
 def combination_texts(names: Sequence[str], columns: Sequence[Array]) -> Array:

@@ -10,8 +10,9 @@ import numpy as np
 from onnxplain_server.core.arrays import Array, Indices
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.table import Table
+from onnxplain_server.effects.background import combine, distinct
 from onnxplain_server.language import ColumnValues, ValueKind, evaluate_stored, parse
-from onnxplain_server.language.combinations import combination_texts, combine_values
+from onnxplain_server.language.combinations import combination_texts
 from onnxplain_server.methods.firm import Options
 from onnxplain_server.methods.firm.options import MAX_COMBINATIONS
 from onnxplain_server.methods.option_checks import check_groups
@@ -57,7 +58,7 @@ def group_columns(options: Options, table: Table, rows: Indices, path: str) -> d
         own = f"{path}.groups[{i}].names"
         parsed = [parse(table.check_readable(each, own), columns.kinds, own) for each in members]
         values = [evaluate_stored(expression, drawn) for expression in parsed]
-        first, codes = combine_values(values)
+        first, codes = combine(distinct(own)[1] for own in values)
         if len(first) > MAX_COMBINATIONS:
             raise ExplainError(
                 Reason.INVALID_OPTION,
