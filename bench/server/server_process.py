@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from urllib.request import urlopen
@@ -44,16 +44,18 @@ class Server:
 
 
 @contextmanager
-def served(**settings: object) -> Iterator[Server]:
-    """Run a server on free ports; settings by name."""
+def served(environ: Mapping[str, str] = os.environ, /, **settings: object) -> Iterator[Server]:
+    """Run a server on free ports; settings by name, beside the variables of an environment."""
     environment = {"rest_port": 0, "grpc_port": 0, "metrics_port": 0, **settings}
     begin = time.monotonic()
     with subprocess.Popen(
         [sys.executable, "-m", "onnxplain_server", "serve"],
         stderr=subprocess.PIPE,
         text=True,
-        env=os.environ
-        | {f"ONNXPLAIN_{name.upper()}": str(value) for name, value in environment.items()},
+        env={
+            **environ,
+            **{f"ONNXPLAIN_{name.upper()}": str(value) for name, value in environment.items()},
+        },
     ) as process:
         assert process.stderr is not None  # noqa: S101 - of PIPE
         ports = next(match for line in process.stderr if (match := _READY.search(line)))

@@ -5,10 +5,11 @@
 A table to standard output: for each walk and process, calls of own functions and those before the
 first that computes, calls that are handed the request before that, distinct functions and files,
 own frames on the stack where it computes, round trips to Redis, and classes that carry the
-request. Times are not measured: the hook slows
-all. Walks: the command line with a CSV file, partial dependence of one feature; the same over REST;
-feature vectors over gRPC with a cache in Redis, if `redis-server` is installed, asked twice, of
-which the second is counted where the name ends in "again".
+request. Times are not measured: the hook slows all.
+
+Walks: the command line with a CSV file, partial dependence of one feature; the same over REST;
+feature vectors over gRPC with a cache in Redis, which needs `redis-server`, asked twice, of which
+the second is counted where the name ends in "again".
 """
 
 from __future__ import annotations
@@ -17,19 +18,20 @@ import argparse
 import json
 import mmap
 import os
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from pathlib import Path
 
 import onnxplain
+import urllib3
+from urllib3.fields import RequestField
 
+from bench.server.server_process import served
+from bench.shared.redis_process import redis_server
 from tools.walk.hook import COUNTING, IDLE, MEMORY_BYTES, WRITING, Counts, read
 
 ROOT = Path(__file__).parents[2]
@@ -96,18 +98,18 @@ def command_line(walk: Walk) -> Iterator[tuple[str, list[Counts]]]:
 
 def rest(walk: Walk) -> Iterator[tuple[str, list[Counts]]]:
     """Explain one feature by a form over REST."""
-    with _served(walk, {}) as (port, _):
-        _post(port)  # a worker has been started, and all is imported
-        yield "REST", walk.counted(lambda: _post(port))
+    with served(walk.environment) as server:
+        _post(server.explanations)  # a worker has been started, and all is imported
+        yield "REST", walk.counted(lambda: _post(server.explanations))
 
 
 def grpc(walk: Walk) -> Iterator[tuple[str, list[Counts]]]:
     """Ask for feature vectors over gRPC, with a cache in Redis."""
     with (
-        _redis() as url,
-        _served(walk, {"redis_url": url, "cache_secret": "walk" * 8}) as (_, port),
+        redis_server() as url,
+        served(walk.environment, redis_url=url, cache_secret="walk" * 8) as server,
     ):
-        client = onnxplain.connect(f"localhost:{port}")
+        client = onnxplain.connect(server.endpoint)
 
         def ask() -> None:
             client.explain(str(MODEL), str(TABLE), "feature_vectors", target_column=TARGET)
@@ -120,73 +122,22 @@ def grpc(walk: Walk) -> Iterator[tuple[str, list[Counts]]]:
 WALKS = {"cli": command_line, "rest": rest, "grpc": grpc}
 
 
-@contextmanager
-def _served(walk: Walk, settings: Mapping[str, str]) -> Iterator[tuple[int, int]]:
-    """Start a server; yield its ports of REST and gRPC."""
-    given = {"rest_port": "0", "grpc_port": "0", "metrics_port": "0", **settings}
-    environment = walk.environment | {f"ONNXPLAIN_{k.upper()}": v for k, v in given.items()}
-    with subprocess.Popen(
-        [sys.executable, "-m", "onnxplain_server", "serve"],
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment,
-    ) as process:
-        try:
-            yield _ports(process)
-        finally:
-            process.kill()
-
-
-def _ports(process: subprocess.Popen[str]) -> tuple[int, int]:
-    assert process.stderr is not None  # noqa: S101 - it is a pipe
-    lines = []
-    for line in process.stderr:
-        lines.append(line)
-        if found := re.search(r"REST.*?:(\d+).*gRPC.*?:(\d+)", line):
-            return int(found[1]), int(found[2])
-    raise SystemExit("the server did not start:\n" + "".join(lines))
-
-
-def _post(port: int) -> None:
+def _post(address: str) -> None:
     """Send model, table and options as a form."""
     options = {
         "methods": [{"partialDependence": {"features": [{"names": ["bmi"]}]}}],
         "targetColumn": TARGET,
     }
-    parts = {
-        'name="request"': json.dumps(options).encode(),
-        'name="model"; filename="m.onnx"': MODEL.read_bytes(),
-        'name="table"; filename="t.csv"': TABLE.read_bytes(),
-    }
-    body = b"".join(
-        b"--walk\r\nContent-Disposition: form-data; " + head.encode() + b"\r\n\r\n" + part + b"\r\n"
-        for head, part in parts.items()
-    )
-    request = urllib.request.Request(
-        f"http://localhost:{port}/v1/explanations",
-        body + b"--walk--\r\n",
-        {"Content-Type": "multipart/form-data; boundary=walk"},
-    )
-    with urllib.request.urlopen(request) as reply:  # noqa: S310 - an address of our own
-        reply.read()
-
-
-@contextmanager
-def _redis() -> Iterator[str]:
-    """Start a Redis without a port; yield its URL."""
-    program = shutil.which("redis-server")
-    if program is None:
-        raise SystemExit("redis-server is not installed: apt-get install redis-server")
-    with tempfile.TemporaryDirectory() as folder:
-        path = f"{folder}/socket"
-        command = [program, "--port", "0", "--unixsocket", path, "--save", ""]
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:  # noqa: S603
-            while not Path(path).exists():
-                time.sleep(0.05)
-            try:
-                yield f"unix://{path}"
-            finally:
-                process.kill()
+    fields = [
+        RequestField("request", json.dumps(options)),
+        RequestField("model", MODEL.read_bytes(), "m.onnx"),
+        RequestField("table", TABLE.read_bytes(), "t.csv"),
+    ]
+    for field in fields:
+        field.make_multipart()
+    reply = urllib3.request("POST", address, fields=fields)
+    if reply.status != HTTPStatus.OK:
+        raise SystemExit(f"REST: {reply.status}: {reply.data.decode()}")
 
 
 def _row(walk: str, process: str, counts: list[Counts]) -> str:
@@ -200,7 +151,16 @@ def _row(walk: str, process: str, counts: list[Counts]) -> str:
         *(sum(one.depth for one in counts), sum(one.round_trip_count for one in counts)),
         f"{len(shapes)}: {' '.join(shapes)}",
     )
-    return "| " + " | ".join(map(str, cells)) + " |"
+    return _line(*cells)
+
+
+def _line(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _tell(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def main() -> None:
@@ -208,13 +168,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("walks", nargs="*", choices=[[], *WALKS])
     chosen = parser.parse_args().walks or list(WALKS)
-    print("| " + " | ".join(_HEADS) + " |", "|---" * len(_HEADS) + "|", sep="\n")  # noqa: T201
+    _tell(_line(*_HEADS))
+    _tell("|---" * len(_HEADS) + "|")
     for name in chosen:
         with tempfile.TemporaryDirectory() as folder:
             for title, counts in WALKS[name](Walk(Path(folder))):
                 for number, one in enumerate(counts, 1):
-                    print(_row(title, str(number), [one]), flush=True)  # noqa: T201
-                print(_row(title, "all", counts), flush=True)  # noqa: T201
+                    _tell(_row(title, str(number), [one]))
+                _tell(_row(title, "all", counts))
 
 
 if __name__ == "__main__":
