@@ -6,7 +6,6 @@ float types, with missing and unknown values.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from itertools import combinations
 from math import comb
 from typing import Any
@@ -21,6 +20,7 @@ from onnxplain_server.additive.check import check_terms, refuse_many_cells, refu
 from onnxplain_server.additive.engine import Additive, AdditiveSetup
 from onnxplain_server.additive.model import AdditiveModel, TermLink
 from onnxplain_server.additive.pair_terms import PairTables
+from onnxplain_server.core.interfaces import Host
 from onnxplain_server.core.rows import Features, feeds
 from onnxplain_server.effects.attributing.games import Game, GameValue, Perturbation
 from onnxplain_server.effects.attributing.mixed_rows import RowMixture
@@ -34,20 +34,6 @@ TEXT = 3
 """Feature of words."""
 WORDS = ["a", "b", "c"]
 UNARY = ("Tanh", "Abs", "Relu", "Neg", "Floor", "Sigmoid", "Sign", "Exp", "IsNaN")
-
-
-class Host:
-    """A host that wants nothing and keeps nothing."""
-
-    def advance(self, done: float, planned: float) -> None: ...
-
-    def cache_get(self, names):
-        return [None] * len(names)
-
-    def cache_put(self, entries) -> None: ...
-
-    def single_flight(self, name: str):
-        return nullcontext(True)
 
 
 class Grown:

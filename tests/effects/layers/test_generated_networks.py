@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from onnxplain_server.adapters.onnx.layers import read
+from onnxplain_server.core.interfaces import Host
 from onnxplain_server.core.rows import feeds
 from onnxplain_server.effects.attributing.mixed_rows import RowMixture
 from onnxplain_server.effects.background import merge
@@ -29,7 +30,7 @@ from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
 from onnxplain_server.trees.reading.refusal import Refusal
 
-from tests.additive.test_generated_graphs import N_ROWS, TEXT, WIDTH, Grown, Host
+from tests.additive.test_generated_graphs import N_ROWS, TEXT, WIDTH, Grown
 
 GRAPH_COUNT = int(os.environ.get("TEST_GRAPH_COUNT", "100"))
 """Networks whose effects are compared: thousands for a campaign."""
