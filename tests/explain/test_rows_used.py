@@ -172,3 +172,17 @@ def test_feature_vectors_of_the_models_own_trees_use_no_row(
 
     assert not answer.explanations[0].HasField("rows")
     assert answer.receipt.row_count == 0
+
+
+def test_methods_on_the_same_rows_answer_as_each_alone(
+    runner: InProcess, columns: dict[str, Any]
+) -> None:
+    """Averages merge equal rows, which losses keep, so that no method takes the other's rows."""
+    repeated = {name: np.tile(values[:60], 2) for name, values in columns.items()}
+    methods = {m: METHODS[m] for m in ("partial_dependence", "permutation_importance", "firm")}
+
+    together = ask(runner, repeated, methods, engine="BLACK_BOX").explanations
+
+    for one, (name, options) in zip(together, methods.items(), strict=True):
+        (alone,) = ask(runner, repeated, {name: options}, engine="BLACK_BOX").explanations
+        assert one == alone

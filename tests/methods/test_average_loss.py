@@ -13,6 +13,7 @@ from onnxplain_server.methods.comparison import Comparison, constant_losses
 from onnxplain_server.methods.losses import Loss
 
 NAN = float("nan")
+PROBABILITIES = arrays(np.float64, (3, 5, 2), elements=st.floats(0.01, 0.99))
 
 
 def identity(x):
@@ -301,3 +302,19 @@ def test_no_constant_is_known_of_an_expression(make) -> None:
     found = losses(make, {"x": [1.0, 2], "y": [0.0, 4]}, loss_expression="abs(y - p)")
 
     assert found.constant_losses.size == 0
+
+
+@given(
+    PROBABILITIES,
+    arrays(np.float64, 5, elements=st.sampled_from([0.0, 1.0, 2.5])).filter(np.any),
+    st.sampled_from([Loss.SQUARED_ERROR, Loss.LOGLOSS, Loss.MLOGLOSS, Loss.ACCURACY]),
+    st.booleans(),
+)
+def test_averages_of_several_predictions_are_those_of_each(predicted, weights, loss, total) -> None:
+    comparison = Comparison(loss=loss, sum_outputs=total and loss is Loss.SQUARED_ERROR)
+    actual = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
+
+    together = comparison.averages(actual, list(predicted), weights)
+
+    each = [comparison.average(actual, one, weights) for one in predicted]
+    np.testing.assert_allclose(together, each, rtol=1e-12)
