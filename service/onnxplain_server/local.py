@@ -12,23 +12,15 @@ from typing import Any, TypeVar
 import onnxplain
 from onnxplain.progress import ProgressCallback
 from onnxplain.transport.calls import missing_response, read_event
+from onnxplain.transport.rpcs import Request, Response, Rpc
 from onnxplain.transport.uploads import File, PendingRequest, content_of
 from onnxplain.v1.explanation_service_pb2 import (
-    CheckModelRequest,
-    CheckModelResponse,
-    DescribeModelRequest,
-    DescribeModelResponse,
-    DescribeTableRequest,
-    DescribeTableResponse,
     ExplainRequest,
     ExplainResponse,
     ExplainStreamResponse,
-    PredictRequest,
-    PredictResponse,
     Progress,
 )
 from onnxplain.v1.model_pb2 import Model
-from onnxplain.v1.plan_pb2 import ExplanationPlan
 
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.runner.large_tables import (
@@ -53,6 +45,7 @@ from onnxplain_server.transport.events import Events
 from onnxplain_server.transport.fetched_files import NO_SOURCES
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.service import Service
+from onnxplain_server.wire.request_messages import METHODS
 from onnxplain_server.wire.requests.message_split import split_message
 
 _NO_LIMIT = 2**63
@@ -150,57 +143,24 @@ class LocalMessages:
                 lambda whole: self.operations.start(whole, ticket, request_id, labels),
             )
 
-    def plan(
+    def answer(
         self,
-        request: ExplainRequest,
+        rpc: Rpc[Request, Response],
+        request: Request,
         *,
         timeout: float | None = None,
         files: Sequence[File] = (),
-    ) -> ExplanationPlan:
-        """Plan an explanation without computing it."""
+    ) -> Response:
+        """Answer an RPC that answers at once."""
+        method = METHODS[rpc.name]
+
+        def call(whole: Any) -> Reply:
+            service, parts = self._asked(whole, method)
+            return service.answer(method, parts, ticket, ReplyFormat.PROTOBUF)
+
         with self._admitted(timeout) as ticket:
-            reply = self._call_with_uploads(request, files, lambda whole: self._plan(whole, ticket))
-        return ExplanationPlan.FromString(reply.content)
-
-    def describe(
-        self,
-        request: DescribeModelRequest,
-        *,
-        timeout: float | None = None,
-        files: Sequence[File] = (),
-    ) -> DescribeModelResponse:
-        """Describe the inputs and outputs of a model."""
-        reply = self._answer(ServiceMethod.DESCRIBE, request, timeout, files)
-        return DescribeModelResponse.FromString(reply.content)
-
-    def describe_table(
-        self,
-        request: DescribeTableRequest,
-        *,
-        timeout: float | None = None,
-        files: Sequence[File] = (),
-    ) -> DescribeTableResponse:
-        """Describe a table, and match it with a model."""
-        reply = self._answer(ServiceMethod.DESCRIBE_TABLE, request, timeout, files)
-        return DescribeTableResponse.FromString(reply.content)
-
-    def predict(
-        self, request: PredictRequest, *, timeout: float | None = None, files: Sequence[File] = ()
-    ) -> PredictResponse:
-        """Predict rows of a table."""
-        reply = self._answer(ServiceMethod.PREDICT, request, timeout, files)
-        return PredictResponse.FromString(reply.content)
-
-    def check(
-        self,
-        request: CheckModelRequest,
-        *,
-        timeout: float | None = None,
-        files: Sequence[File] = (),
-    ) -> CheckModelResponse:
-        """Compare a model with expected predictions."""
-        reply = self._answer(ServiceMethod.CHECK, request, timeout, files)
-        return CheckModelResponse.FromString(reply.content)
+            reply = self._call_with_uploads(request, files, call)
+        return rpc.response.FromString(reply.content)
 
     def upload(self, file: File, *, timeout: float | None = None) -> str:
         """Store a file for later calls, and return its id."""
@@ -223,34 +183,17 @@ class LocalMessages:
         self.operations.close()
 
     def _events(self, request: ExplainRequest, ticket: Ticket) -> Events:
-        service, parts = self._asked(request)
+        service, parts = self._asked(request, ServiceMethod.EXPLAIN)
         return service.events(parts, ticket, ReplyFormat.EVENT)
 
-    def _plan(self, request: ExplainRequest, ticket: Ticket) -> Reply:
-        service, parts = self._asked(request)
-        return service.plan(parts, ticket, ReplyFormat.PROTOBUF)
-
-    def _asked(self, request: ExplainRequest) -> tuple[Service, RequestParts]:
+    def _asked(self, request: Any, method: ServiceMethod) -> tuple[Service, RequestParts]:
         """Split a request; one whose table is read in blocks goes without it to its own service."""
-        parts = split_message(request, ServiceMethod.EXPLAIN)
-        table = self._tables.find(request.table)
+        parts = split_message(request, method)
+        table = self._tables.find(request.table) if parts.table else None
         if table is None:
             return self._service, parts
         without = replace(parts, table=None)
         return self._service_of(LargeTableRunner(self._runner, table)), without
-
-    def _answer(
-        self, method: ServiceMethod, request: Any, timeout: float | None, files: Sequence[File]
-    ) -> Reply:
-        def call(whole: Any) -> Reply:
-            parts = split_message(whole, method)
-            return self._service.answer(method, parts, ticket, ReplyFormat.PROTOBUF)
-
-        with self._admitted(timeout) as ticket:
-            if method is not ServiceMethod.DESCRIBE and self._tables.find(request.table):
-                done = "predicted" if method is ServiceMethod.PREDICT else "described"
-                raise not_in_blocks(done)
-            return self._call_with_uploads(request, files, call)
 
     def _call_with_uploads(
         self, request: Any, files: Sequence[File], call: Callable[[Any], _Answer]

@@ -85,7 +85,9 @@ def test_a_terminal_is_told_of_long_work(
         return ExplanationPlan(seconds=SecondsInterval(low=seconds / 2, high=seconds))
 
     monkeypatch.setattr("sys.stderr.isatty", lambda: is_terminal)
-    warn_of_long_work(SimpleNamespace(plan=plan), pb.ExplainRequest())
+    warn_of_long_work(
+        SimpleNamespace(answer=lambda _rpc, message: plan(message)), pb.ExplainRequest()
+    )
 
     told = capsys.readouterr().err
     assert ("this takes about 0:50 to 1:40" in told) == (is_terminal and seconds > 60)

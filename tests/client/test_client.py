@@ -9,6 +9,7 @@ import numpy as np
 import onnxplain
 import pytest
 from grpc_health.v1 import health_pb2
+from onnxplain.transport.rpcs import DESCRIBE
 from onnxplain.v1.explanation_service_pb2 import (
     DescribeModelRequest,
     ExplainResponse,
@@ -181,7 +182,7 @@ def test_a_call_that_takes_too_long_ends(
 def test_the_messages_can_be_sent_as_they_are(
     client: onnxplain.Client, answer: ExplainResponse
 ) -> None:
-    found = client.messages.describe(DescribeModelRequest())
+    found = client.messages.answer(DESCRIBE, DescribeModelRequest())
     assert found.model == answer.model
 
 

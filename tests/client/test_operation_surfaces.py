@@ -12,6 +12,7 @@ from typing import Any
 import onnxplain
 import pytest
 from onnxplain.requests import to_request
+from onnxplain.transport.rpcs import PLAN
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain_server.__main__ import _blobs, _cache, _runner
 from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
@@ -150,7 +151,7 @@ def test_plans_name_what_is_explained_or_refuse_alike(
     expected = outcome(lambda: client.messages.explain(request_))
     status, document = rest(server, "POST", "/v1/explanations:plan", canonical.encode(request_))
     if isinstance(expected, dict):
-        plan = client.messages.plan(request_)
+        plan = client.messages.answer(PLAN, request_)
         names = [method.name for method in plan.methods]
         assert [method["name"] for method in document["methods"]] == names
         options = [next(iter(each["options"])) for each in expected["explanations"]]
@@ -158,5 +159,5 @@ def test_plans_name_what_is_explained_or_refuse_alike(
         assert words == {option.lower() for option in options}
         assert document["predictedRowCount"] == plan.predicted_row_count
     else:
-        assert outcome(lambda: client.messages.plan(request_)) == expected
+        assert outcome(lambda: client.messages.answer(PLAN, request_)) == expected
         assert (status, document["reason"]) == (400, expected[0])

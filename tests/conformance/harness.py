@@ -45,6 +45,7 @@ COMMAND_LINE = Runner(
     frozenset(
         {
             "codes",
+            "compare",
             "error-blob-not-found",
             "error-cancelled",
             "error-describe-table-no-column",

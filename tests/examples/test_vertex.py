@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from onnxplain_server.wire.comparisons.rules import read_rules
+from onnxplain_server.wire.comparisons.rules import gate_rules, read_rules
 
 CONVERT = Path(__file__).parents[2] / "examples/vertex/convert.py"
 ODD = 'a "b" é'
@@ -89,7 +89,7 @@ def convert(tmp_path: Path) -> Convert:
 def test_each_feature_has_its_smallest_threshold(convert, document, expected, left_out) -> None:
     done = convert(document)
 
-    rules = read_rules(done.stdout.encode())
+    rules = gate_rules(read_rules(done.stdout.encode()), "rule")
     assert {rule.kind for rule in rules} == {"MEAN_ABSOLUTE_ATTRIBUTION"}
     found = {"".join(rule.features): rule.condition for rule in rules}
     assert {feature: each and each.text for feature, each in found.items()} == expected

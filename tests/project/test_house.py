@@ -14,7 +14,7 @@ CLIENT = [p for p in (ROOT / "clients/python/onnxplain").rglob("*.py") if "v1" n
 PYTHON = [*CODE, *CLIENT]
 FOLDERS = {path.parent for path in [*PYTHON, *(ROOT / "bench").rglob("*.py")]}
 
-MOST_ROOMS, MOST_FILES, MOST_LINES, MOST_FUNCTION_LINES = 24, 20, 300, 40
+MOST_ROOMS, MOST_FILES, MOST_LINES, MOST_FUNCTION_LINES = 24, 20, 450, 40
 QUESTIONS = {"From", "How", "What", "When", "Where", "Whether", "Which", "Who", "Whose", "Why"}
 """First words that make a headline a riddle: a noun names the thing, a verb says what it does."""
 PATTERN = {"Options", "Result"}

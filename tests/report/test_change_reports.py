@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from onnxplain.v1.explanation_comparison_pb2 import ExplanationComparison
+from onnxplain.v1.explanation_comparison_pb2 import ExplanationComparison, RuleFinding
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 from onnxplain_server.methods.changes.found import ComparedSubject
 from onnxplain_server.methods.changes.rules import GateFinding
@@ -14,17 +14,19 @@ from onnxplain_server.report import page
 from onnxplain_server.report.changes.change_files import junit_xml, markdown
 from onnxplain_server.report.changes.change_tables import figures, rankings
 from onnxplain_server.report.sentences.changes import changed, significant
-from onnxplain_server.wire.comparisons.rules import read_rules
+from onnxplain_server.wire.comparisons.rules import gate_rules, read_rules, write_finding
 
 LOSS = 'statistic = "average_loss"\nholds = "value <= 0.93"'
 SHARE = 'statistic = "importance"\nholds = "value <= 0.93"'
 LEADING = 'ranking = "importance"\nnew_leading_features = false'
 
 
-def finding(rule: str, before: float = 0.4351, after: float = 0.9482) -> GateFinding:
-    (read,) = read_rules(f"[[rule]]\n{rule}".encode())
+def finding(rule: str, before: float = 0.4351, after: float = 0.9482, **others: Any) -> RuleFinding:
+    messages = read_rules(f"[[rule]]\n{rule}".encode())
+    (read,) = gate_rules(messages, "rule")
     subject = ComparedSubject(0, read.kind, ("bmi",), "", "charges")
-    return GateFinding(read, "FAILS", subject, before, after, -0.0276, -0.05, -0.01, count=1)
+    own = "FAILS", subject, before, after, -0.0276, -0.05, -0.01
+    return write_finding(GateFinding(read, *own, **{"count": 1, **others}), messages[0])
 
 
 def test_margins_of_mean_squares_are_said_to_be_corrected() -> None:
@@ -43,7 +45,7 @@ def test_figures_of_a_feature_that_was_not_used_have_no_rank_for_it() -> None:
 
 def test_figures_tell_the_points_of_curves_that_are_missed() -> None:
     curve = 'statistic = "partial_dependence"\nmax_change = 1'
-    found = replace(finding(curve), count=3, missed_count=46)
+    found = finding(curve, count=3, missed_count=46)
 
     assert figures(found).endswith("the curves have 3 of 49 points of the reference in common")
 
@@ -129,12 +131,6 @@ def test_a_report_of_an_answer_with_a_reference_has_what_has_changed_first() -> 
     assert '<td data-title="after" class="number">2</td>' in first
 
 
-def named(name: str) -> GateFinding:
-    found = finding(LOSS)
-    (rule,) = read_rules(f"[[rule]]\nname = {name}\n{LOSS}".encode())
-    return replace(found, rule=rule)
-
-
 @pytest.mark.parametrize(
     ("name", "xml", "text"),
     [
@@ -144,9 +140,9 @@ def named(name: str) -> GateFinding:
     ],
 )
 def test_names_of_rules_stay_inside_their_place(name, xml, text) -> None:
-    found = [named(name)]
+    found = ExplanationComparison(findings=[finding(f"name = {name}\n{LOSS}")])
     (case,) = ET.fromstring(junit_xml(found))  # noqa: S314 - written by the function
-    rows = [row for row in markdown(ExplanationComparison(), found).splitlines() if "FAILS" in row]
+    rows = [row for row in markdown(found).splitlines() if "FAILS" in row]
 
     assert case.attrib["name"] == xml
     assert rows[0].startswith(f"| {text} | FAILS | average loss")

@@ -236,6 +236,7 @@ def test_reflection_gives_the_contract(start, make_runner) -> None:
         "DescribeTable",
         "Predict",
         "CheckModel",
+        "CompareExplanations",
         "UploadModel",
         "UploadTable",
     ]

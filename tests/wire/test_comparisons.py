@@ -54,12 +54,12 @@ def test_any_numbers_are_compared_judged_and_drawn(numbers, curve, grid, is_pair
             "replicates": curve * 3,
         }
         sides.append(answer(*importances, curves, table="1" if is_paired else str(k)))
-    compared = compare_answers(pb.Reference(answer=sides[0]), sides[1])
-    message = compared.message()
+    compared = compare_answers(pb.Reference(answer=sides[0], rules=RULES), sides[1])
+    message = compared.message
 
     assert message.is_paired is is_paired
     assert len(message.differences) == 4
-    assert len(compared.judge(RULES)) == 3
+    assert len(message.findings) == 3
     assert plots(compared.changes) is not None
 
 
@@ -167,7 +167,7 @@ def test_explanations_of_one_method_are_paired_by_what_they_are_about() -> None:
     loss.options.average_loss.SetInParent()
     loss.replicates.output_names.append("y")
 
-    message = compare_answers(pb.Reference(answer=first), second).message()
+    message = compare_answers(pb.Reference(answer=first), second).message
 
     assert [list(each.features) for each in message.differences] == [["b"]]
     assert {each.reason for each in message.unmatched} >= {

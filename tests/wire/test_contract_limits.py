@@ -64,6 +64,7 @@ TAKEN = reachable(service_pb2.StartExplanationRequest.DESCRIPTOR, TAKEN)
 TAKEN = reachable(service_pb2.DescribeTableRequest.DESCRIPTOR, TAKEN)
 TAKEN = reachable(service_pb2.PredictRequest.DESCRIPTOR, TAKEN)
 TAKEN = reachable(service_pb2.CheckModelRequest.DESCRIPTOR, TAKEN)
+TAKEN = reachable(service_pb2.CompareExplanationsRequest.DESCRIPTOR, TAKEN)
 
 
 def table() -> dict[str, dict[str, Limits[Any]]]:

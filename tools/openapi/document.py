@@ -33,6 +33,7 @@ TAKEN: list[Any] = [
     service_pb2.DescribeTableRequest.DESCRIPTOR,
     service_pb2.PredictRequest.DESCRIPTOR,
     service_pb2.CheckModelRequest.DESCRIPTOR,
+    service_pb2.CompareExplanationsRequest.DESCRIPTOR,
 ]
 GIVEN: list[Any] = [
     service_pb2.ExplainResponse.DESCRIPTOR,
@@ -44,6 +45,7 @@ GIVEN: list[Any] = [
     service_pb2.DescribeTableResponse.DESCRIPTOR,
     service_pb2.PredictResponse.DESCRIPTOR,
     service_pb2.CheckModelResponse.DESCRIPTOR,
+    service_pb2.CompareExplanationsResponse.DESCRIPTOR,
     upload_pb2.UploadModelResponse.DESCRIPTOR,
     upload_pb2.UploadTableResponse.DESCRIPTOR,
 ]

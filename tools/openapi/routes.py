@@ -76,6 +76,7 @@ def paths(comments: Mapping[str, str]) -> dict[str, dict[str, Operation]]:
         "/v1/models:check": {"post": _check(rpc)},
         "/v1/tables:describe": {"post": _describe_table(rpc)},
         "/v1/predictions": {"post": _predict(rpc)},
+        "/v1/comparisons": {"post": _compare(rpc)},
         "/v1/models": {"put": _upload(rpc("UploadModel"), "UploadModel", _model_content())},
         "/v1/models/{model_id}": {"get": _describe_uploaded(rpc)},
         "/v1/tables": {"put": _upload_table(rpc("UploadTable"))},
@@ -129,6 +130,12 @@ def _check(rpc: Callable[[str], str]) -> Operation:
     answer = _answer("CheckModelResponse", "The comparison.")
     content = _content_with_table("CheckModelRequest", CHECK, CHECK_FILES)
     return _call("CheckSentModel", "Models and tables", rpc("CheckModel"), answer, content)
+
+
+def _compare(rpc: Callable[[str], str]) -> Operation:
+    answer = _answer("CompareExplanationsResponse", "The comparison.")
+    content = {"application/json": {"schema": reference("CompareExplanationsRequest")}}
+    return _call("CompareAnswers", "Explanations", rpc("CompareExplanations"), answer, content)
 
 
 def _explain_content() -> dict[str, Any]:

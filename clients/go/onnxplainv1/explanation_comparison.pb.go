@@ -251,6 +251,63 @@ func (ExplanationComparison_Verdict) EnumDescriptor() ([]byte, []int) {
 	return file_onnxplain_v1_explanation_comparison_proto_rawDescGZIP(), []int{3, 0}
 }
 
+// Verdicts on rules.
+type RuleFinding_Verdict int32
+
+const (
+	// Not used.
+	RuleFinding_VERDICT_UNSPECIFIED RuleFinding_Verdict = 0
+	// The condition is met on the whole interval, for all statistics of the rule.
+	RuleFinding_HOLDS RuleFinding_Verdict = 1
+	// One of the statistics misses it on the whole interval.
+	RuleFinding_FAILS RuleFinding_Verdict = 2
+	// Neither is known. A gate does not pass it in silence.
+	RuleFinding_UNDECIDED RuleFinding_Verdict = 3
+)
+
+// Enum value maps for RuleFinding_Verdict.
+var (
+	RuleFinding_Verdict_name = map[int32]string{
+		0: "VERDICT_UNSPECIFIED",
+		1: "HOLDS",
+		2: "FAILS",
+		3: "UNDECIDED",
+	}
+	RuleFinding_Verdict_value = map[string]int32{
+		"VERDICT_UNSPECIFIED": 0,
+		"HOLDS":               1,
+		"FAILS":               2,
+		"UNDECIDED":           3,
+	}
+)
+
+func (x RuleFinding_Verdict) Enum() *RuleFinding_Verdict {
+	p := new(RuleFinding_Verdict)
+	*p = x
+	return p
+}
+
+func (x RuleFinding_Verdict) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RuleFinding_Verdict) Descriptor() protoreflect.EnumDescriptor {
+	return file_onnxplain_v1_explanation_comparison_proto_enumTypes[3].Descriptor()
+}
+
+func (RuleFinding_Verdict) Type() protoreflect.EnumType {
+	return &file_onnxplain_v1_explanation_comparison_proto_enumTypes[3]
+}
+
+func (x RuleFinding_Verdict) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RuleFinding_Verdict.Descriptor instead.
+func (RuleFinding_Verdict) EnumDescriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_comparison_proto_rawDescGZIP(), []int{10, 0}
+}
+
 // Statistics of an explanation, with their values in replicates of the rows.
 type StatisticReplicates struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -513,7 +570,9 @@ type ExplanationComparison struct {
 	// What one side has and the other lacks, or what cannot be compared.
 	Unmatched []*UnmatchedStatistic `protobuf:"bytes,11,rep,name=unmatched,proto3" json:"unmatched,omitempty"`
 	// Pictures of the numbers of each kind, where `ExplainRequest.plots` asks for plots.
-	Plots         []*Plot `protobuf:"bytes,12,rep,name=plots,proto3" json:"plots,omitempty"`
+	Plots []*Plot `protobuf:"bytes,12,rep,name=plots,proto3" json:"plots,omitempty"`
+	// Verdicts on `Reference.rules`, in their order.
+	Findings      []*RuleFinding `protobuf:"bytes,13,rep,name=findings,proto3" json:"findings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -628,6 +687,13 @@ func (x *ExplanationComparison) GetUnmatched() []*UnmatchedStatistic {
 func (x *ExplanationComparison) GetPlots() []*Plot {
 	if x != nil {
 		return x.Plots
+	}
+	return nil
+}
+
+func (x *ExplanationComparison) GetFindings() []*RuleFinding {
+	if x != nil {
+		return x.Findings
 	}
 	return nil
 }
@@ -1298,6 +1364,311 @@ func (x *UnmatchedStatistic) GetReason() string {
 	return ""
 }
 
+// A rule about an answer and its change since the reference. It has one condition: `holds` or `max_change` of a
+// `statistic`, or `new_leading_features` of a `ranking`.
+type ComparisonRule struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Optional. What findings and reports call it. Default: by what it says.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Optional. The statistics that it is about. Required with `holds` and `max_change`.
+	Statistic ReplicatedStatistic_Kind `protobuf:"varint,2,opt,name=statistic,proto3,enum=onnxplain.v1.ReplicatedStatistic_Kind" json:"statistic,omitempty"`
+	// Optional. The ranking that it is about: IMPORTANCE, FIRM_IMPORTANCE or MEAN_ABSOLUTE_ATTRIBUTION. Required with
+	// `new_leading_features`.
+	Ranking ReplicatedStatistic_Kind `protobuf:"varint,3,opt,name=ranking,proto3,enum=onnxplain.v1.ReplicatedStatistic_Kind" json:"ranking,omitempty"`
+	// Optional. The features, together, of the statistics. Default: any.
+	Features []string `protobuf:"bytes,4,rep,name=features,proto3" json:"features,omitempty"`
+	// Optional. The group of rows of the statistics. Default: any.
+	Group string `protobuf:"bytes,5,opt,name=group,proto3" json:"group,omitempty"`
+	// Optional. The output, or loss. Default: any.
+	Output string `protobuf:"bytes,6,opt,name=output,proto3" json:"output,omitempty"`
+	// Optional. A comparison by <, <=, > or >= over `value`, `reference` and `change`, in the language of expressions:
+	// `value < 1.1 * reference`.
+	Holds string `protobuf:"bytes,7,opt,name=holds,proto3" json:"holds,omitempty"`
+	// Optional. The same as `holds` of `abs(change) <= max_change`.
+	// At least 0.
+	MaxChange *float64 `protobuf:"fixed64,8,opt,name=max_change,json=maxChange,proto3,oneof" json:"max_change,omitempty"`
+	// Optional. Only false: no feature may be new among the leading ones.
+	NewLeadingFeatures *bool `protobuf:"varint,9,opt,name=new_leading_features,json=newLeadingFeatures,proto3,oneof" json:"new_leading_features,omitempty"`
+	// Optional. Confidence level of the verdict, for all statistics that the rule is about together.
+	// In [0.5, 0.999]; default: 0.95.
+	Level         *float64 `protobuf:"fixed64,10,opt,name=level,proto3,oneof" json:"level,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ComparisonRule) Reset() {
+	*x = ComparisonRule{}
+	mi := &file_onnxplain_v1_explanation_comparison_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ComparisonRule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ComparisonRule) ProtoMessage() {}
+
+func (x *ComparisonRule) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_comparison_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ComparisonRule.ProtoReflect.Descriptor instead.
+func (*ComparisonRule) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_comparison_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ComparisonRule) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ComparisonRule) GetStatistic() ReplicatedStatistic_Kind {
+	if x != nil {
+		return x.Statistic
+	}
+	return ReplicatedStatistic_KIND_UNSPECIFIED
+}
+
+func (x *ComparisonRule) GetRanking() ReplicatedStatistic_Kind {
+	if x != nil {
+		return x.Ranking
+	}
+	return ReplicatedStatistic_KIND_UNSPECIFIED
+}
+
+func (x *ComparisonRule) GetFeatures() []string {
+	if x != nil {
+		return x.Features
+	}
+	return nil
+}
+
+func (x *ComparisonRule) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *ComparisonRule) GetOutput() string {
+	if x != nil {
+		return x.Output
+	}
+	return ""
+}
+
+func (x *ComparisonRule) GetHolds() string {
+	if x != nil {
+		return x.Holds
+	}
+	return ""
+}
+
+func (x *ComparisonRule) GetMaxChange() float64 {
+	if x != nil && x.MaxChange != nil {
+		return *x.MaxChange
+	}
+	return 0
+}
+
+func (x *ComparisonRule) GetNewLeadingFeatures() bool {
+	if x != nil && x.NewLeadingFeatures != nil {
+		return *x.NewLeadingFeatures
+	}
+	return false
+}
+
+func (x *ComparisonRule) GetLevel() float64 {
+	if x != nil && x.Level != nil {
+		return *x.Level
+	}
+	return 0
+}
+
+// What is known of a rule, with the figures of the statistic that is nearest to failing.
+type RuleFinding struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The rule, with its name and level.
+	Rule *ComparisonRule `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
+	// Whether it holds.
+	Verdict RuleFinding_Verdict `protobuf:"varint,2,opt,name=verdict,proto3,enum=onnxplain.v1.RuleFinding_Verdict" json:"verdict,omitempty"`
+	// Index of the explanation in the answer.
+	ExplanationIndex int32 `protobuf:"varint,3,opt,name=explanation_index,json=explanationIndex,proto3" json:"explanation_index,omitempty"`
+	// The statistic; unset where there is none.
+	Kind ReplicatedStatistic_Kind `protobuf:"varint,4,opt,name=kind,proto3,enum=onnxplain.v1.ReplicatedStatistic_Kind" json:"kind,omitempty"`
+	// The features that it is about.
+	Features []string `protobuf:"bytes,5,rep,name=features,proto3" json:"features,omitempty"`
+	// The group of rows that it is about.
+	Group string `protobuf:"bytes,6,opt,name=group,proto3" json:"group,omitempty"`
+	// The output, or loss, that it is about.
+	OutputName string `protobuf:"bytes,7,opt,name=output_name,json=outputName,proto3" json:"output_name,omitempty"`
+	// Its value in the reference; of a ranking the rank of the feature, infinite where it has no importance.
+	ReferenceValue float64 `protobuf:"fixed64,8,opt,name=reference_value,json=referenceValue,proto3" json:"reference_value,omitempty"`
+	// Its value in the answer, likewise.
+	Value float64 `protobuf:"fixed64,9,opt,name=value,proto3" json:"value,omitempty"`
+	// The larger side of the condition less the smaller one, negative where it is not met; NaN where `reason` says why there
+	// is none. Corrected for the bias of mean squares and shares.
+	Margin float64 `protobuf:"fixed64,10,opt,name=margin,proto3" json:"margin,omitempty"`
+	// Lower end of the simultaneous interval of the margin.
+	Lower float64 `protobuf:"fixed64,11,opt,name=lower,proto3" json:"lower,omitempty"`
+	// Upper end of this interval.
+	Upper float64 `protobuf:"fixed64,12,opt,name=upper,proto3" json:"upper,omitempty"`
+	// Statistics, and points of curves, that the rule is about.
+	Count int32 `protobuf:"varint,13,opt,name=count,proto3" json:"count,omitempty"`
+	// Points of curves of the reference that those of the answer do not reach.
+	MissedCount int32 `protobuf:"varint,14,opt,name=missed_count,json=missedCount,proto3" json:"missed_count,omitempty"`
+	// Why there are no figures, as a phrase; empty where there are some.
+	Reason        string `protobuf:"bytes,15,opt,name=reason,proto3" json:"reason,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RuleFinding) Reset() {
+	*x = RuleFinding{}
+	mi := &file_onnxplain_v1_explanation_comparison_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RuleFinding) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RuleFinding) ProtoMessage() {}
+
+func (x *RuleFinding) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_comparison_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RuleFinding.ProtoReflect.Descriptor instead.
+func (*RuleFinding) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_comparison_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *RuleFinding) GetRule() *ComparisonRule {
+	if x != nil {
+		return x.Rule
+	}
+	return nil
+}
+
+func (x *RuleFinding) GetVerdict() RuleFinding_Verdict {
+	if x != nil {
+		return x.Verdict
+	}
+	return RuleFinding_VERDICT_UNSPECIFIED
+}
+
+func (x *RuleFinding) GetExplanationIndex() int32 {
+	if x != nil {
+		return x.ExplanationIndex
+	}
+	return 0
+}
+
+func (x *RuleFinding) GetKind() ReplicatedStatistic_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return ReplicatedStatistic_KIND_UNSPECIFIED
+}
+
+func (x *RuleFinding) GetFeatures() []string {
+	if x != nil {
+		return x.Features
+	}
+	return nil
+}
+
+func (x *RuleFinding) GetGroup() string {
+	if x != nil {
+		return x.Group
+	}
+	return ""
+}
+
+func (x *RuleFinding) GetOutputName() string {
+	if x != nil {
+		return x.OutputName
+	}
+	return ""
+}
+
+func (x *RuleFinding) GetReferenceValue() float64 {
+	if x != nil {
+		return x.ReferenceValue
+	}
+	return 0
+}
+
+func (x *RuleFinding) GetValue() float64 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *RuleFinding) GetMargin() float64 {
+	if x != nil {
+		return x.Margin
+	}
+	return 0
+}
+
+func (x *RuleFinding) GetLower() float64 {
+	if x != nil {
+		return x.Lower
+	}
+	return 0
+}
+
+func (x *RuleFinding) GetUpper() float64 {
+	if x != nil {
+		return x.Upper
+	}
+	return 0
+}
+
+func (x *RuleFinding) GetCount() int32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *RuleFinding) GetMissedCount() int32 {
+	if x != nil {
+		return x.MissedCount
+	}
+	return 0
+}
+
+func (x *RuleFinding) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 var File_onnxplain_v1_explanation_comparison_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_comparison_proto_rawDesc = "" +
@@ -1355,7 +1726,7 @@ const file_onnxplain_v1_explanation_comparison_proto_rawDesc = "" +
 	"\x12BENJAMINI_HOCHBERG\x10\x02\x12\b\n" +
 	"\x04NONE\x10\x03B\x13\n" +
 	"\x11_confidence_levelB\x10\n" +
-	"\x0e_leading_count\"\xca\x05\n" +
+	"\x0e_leading_count\"\x81\x06\n" +
 	"\x15ExplanationComparison\x12\x1b\n" +
 	"\tis_paired\x18\x01 \x01(\bR\bisPaired\x12%\n" +
 	"\x0epairing_reason\x18\x02 \x01(\tR\rpairingReason\x124\n" +
@@ -1369,7 +1740,8 @@ const file_onnxplain_v1_explanation_comparison_proto_rawDesc = "" +
 	"\brankings\x18\n" +
 	" \x03(\v2\x1f.onnxplain.v1.RankingComparisonR\brankings\x12>\n" +
 	"\tunmatched\x18\v \x03(\v2 .onnxplain.v1.UnmatchedStatisticR\tunmatched\x12(\n" +
-	"\x05plots\x18\f \x03(\v2\x12.onnxplain.v1.PlotR\x05plots\"N\n" +
+	"\x05plots\x18\f \x03(\v2\x12.onnxplain.v1.PlotR\x05plots\x125\n" +
+	"\bfindings\x18\r \x03(\v2\x19.onnxplain.v1.RuleFindingR\bfindings\"N\n" +
 	"\aVerdict\x12\x17\n" +
 	"\x13VERDICT_UNSPECIFIED\x10\x00\x12\v\n" +
 	"\aCHANGED\x10\x01\x12\r\n" +
@@ -1444,7 +1816,46 @@ const file_onnxplain_v1_explanation_comparison_proto_rawDesc = "" +
 	"\x05group\x18\x03 \x01(\tR\x05group\x12\x1f\n" +
 	"\voutput_name\x18\x04 \x01(\tR\n" +
 	"outputName\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reasonB\xc2\x01\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\"\xb4\x03\n" +
+	"\x0eComparisonRule\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12D\n" +
+	"\tstatistic\x18\x02 \x01(\x0e2&.onnxplain.v1.ReplicatedStatistic.KindR\tstatistic\x12@\n" +
+	"\aranking\x18\x03 \x01(\x0e2&.onnxplain.v1.ReplicatedStatistic.KindR\aranking\x12\x1a\n" +
+	"\bfeatures\x18\x04 \x03(\tR\bfeatures\x12\x14\n" +
+	"\x05group\x18\x05 \x01(\tR\x05group\x12\x16\n" +
+	"\x06output\x18\x06 \x01(\tR\x06output\x12\x14\n" +
+	"\x05holds\x18\a \x01(\tR\x05holds\x12\"\n" +
+	"\n" +
+	"max_change\x18\b \x01(\x01H\x00R\tmaxChange\x88\x01\x01\x125\n" +
+	"\x14new_leading_features\x18\t \x01(\bH\x01R\x12newLeadingFeatures\x88\x01\x01\x12\x19\n" +
+	"\x05level\x18\n" +
+	" \x01(\x01H\x02R\x05level\x88\x01\x01B\r\n" +
+	"\v_max_changeB\x17\n" +
+	"\x15_new_leading_featuresB\b\n" +
+	"\x06_level\"\xd5\x04\n" +
+	"\vRuleFinding\x120\n" +
+	"\x04rule\x18\x01 \x01(\v2\x1c.onnxplain.v1.ComparisonRuleR\x04rule\x12;\n" +
+	"\averdict\x18\x02 \x01(\x0e2!.onnxplain.v1.RuleFinding.VerdictR\averdict\x12+\n" +
+	"\x11explanation_index\x18\x03 \x01(\x05R\x10explanationIndex\x12:\n" +
+	"\x04kind\x18\x04 \x01(\x0e2&.onnxplain.v1.ReplicatedStatistic.KindR\x04kind\x12\x1a\n" +
+	"\bfeatures\x18\x05 \x03(\tR\bfeatures\x12\x14\n" +
+	"\x05group\x18\x06 \x01(\tR\x05group\x12\x1f\n" +
+	"\voutput_name\x18\a \x01(\tR\n" +
+	"outputName\x12'\n" +
+	"\x0freference_value\x18\b \x01(\x01R\x0ereferenceValue\x12\x14\n" +
+	"\x05value\x18\t \x01(\x01R\x05value\x12\x16\n" +
+	"\x06margin\x18\n" +
+	" \x01(\x01R\x06margin\x12\x14\n" +
+	"\x05lower\x18\v \x01(\x01R\x05lower\x12\x14\n" +
+	"\x05upper\x18\f \x01(\x01R\x05upper\x12\x14\n" +
+	"\x05count\x18\r \x01(\x05R\x05count\x12!\n" +
+	"\fmissed_count\x18\x0e \x01(\x05R\vmissedCount\x12\x16\n" +
+	"\x06reason\x18\x0f \x01(\tR\x06reason\"G\n" +
+	"\aVerdict\x12\x17\n" +
+	"\x13VERDICT_UNSPECIFIED\x10\x00\x12\t\n" +
+	"\x05HOLDS\x10\x01\x12\t\n" +
+	"\x05FAILS\x10\x02\x12\r\n" +
+	"\tUNDECIDED\x10\x03B\xc2\x01\n" +
 	"\x10com.onnxplain.v1B\x1aExplanationComparisonProtoP\x01ZAgithub.com/onnxplain/onnxplain/clients/go/onnxplainv1;onnxplainv1\xa2\x02\x03OXX\xaa\x02\fOnnxplain.V1\xca\x02\fOnnxplain\\V1\xe2\x02\x18Onnxplain\\V1\\GPBMetadata\xea\x02\rOnnxplain::V1b\x06proto3"
 
 var (
@@ -1459,48 +1870,57 @@ func file_onnxplain_v1_explanation_comparison_proto_rawDescGZIP() []byte {
 	return file_onnxplain_v1_explanation_comparison_proto_rawDescData
 }
 
-var file_onnxplain_v1_explanation_comparison_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_onnxplain_v1_explanation_comparison_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_onnxplain_v1_explanation_comparison_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_onnxplain_v1_explanation_comparison_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_onnxplain_v1_explanation_comparison_proto_goTypes = []any{
 	(ReplicatedStatistic_Kind)(0),      // 0: onnxplain.v1.ReplicatedStatistic.Kind
 	(ComparisonOptions_Correction)(0),  // 1: onnxplain.v1.ComparisonOptions.Correction
 	(ExplanationComparison_Verdict)(0), // 2: onnxplain.v1.ExplanationComparison.Verdict
-	(*StatisticReplicates)(nil),        // 3: onnxplain.v1.StatisticReplicates
-	(*ReplicatedStatistic)(nil),        // 4: onnxplain.v1.ReplicatedStatistic
-	(*ComparisonOptions)(nil),          // 5: onnxplain.v1.ComparisonOptions
-	(*ExplanationComparison)(nil),      // 6: onnxplain.v1.ExplanationComparison
-	(*StatisticDifference)(nil),        // 7: onnxplain.v1.StatisticDifference
-	(*CurveDifference)(nil),            // 8: onnxplain.v1.CurveDifference
-	(*RankingComparison)(nil),          // 9: onnxplain.v1.RankingComparison
-	(*LeadingChange)(nil),              // 10: onnxplain.v1.LeadingChange
-	(*UnmatchedStatistic)(nil),         // 11: onnxplain.v1.UnmatchedStatistic
-	(*Column)(nil),                     // 12: onnxplain.v1.Column
-	(*Plot)(nil),                       // 13: onnxplain.v1.Plot
+	(RuleFinding_Verdict)(0),           // 3: onnxplain.v1.RuleFinding.Verdict
+	(*StatisticReplicates)(nil),        // 4: onnxplain.v1.StatisticReplicates
+	(*ReplicatedStatistic)(nil),        // 5: onnxplain.v1.ReplicatedStatistic
+	(*ComparisonOptions)(nil),          // 6: onnxplain.v1.ComparisonOptions
+	(*ExplanationComparison)(nil),      // 7: onnxplain.v1.ExplanationComparison
+	(*StatisticDifference)(nil),        // 8: onnxplain.v1.StatisticDifference
+	(*CurveDifference)(nil),            // 9: onnxplain.v1.CurveDifference
+	(*RankingComparison)(nil),          // 10: onnxplain.v1.RankingComparison
+	(*LeadingChange)(nil),              // 11: onnxplain.v1.LeadingChange
+	(*UnmatchedStatistic)(nil),         // 12: onnxplain.v1.UnmatchedStatistic
+	(*ComparisonRule)(nil),             // 13: onnxplain.v1.ComparisonRule
+	(*RuleFinding)(nil),                // 14: onnxplain.v1.RuleFinding
+	(*Column)(nil),                     // 15: onnxplain.v1.Column
+	(*Plot)(nil),                       // 16: onnxplain.v1.Plot
 }
 var file_onnxplain_v1_explanation_comparison_proto_depIdxs = []int32{
-	4,  // 0: onnxplain.v1.StatisticReplicates.statistics:type_name -> onnxplain.v1.ReplicatedStatistic
+	5,  // 0: onnxplain.v1.StatisticReplicates.statistics:type_name -> onnxplain.v1.ReplicatedStatistic
 	0,  // 1: onnxplain.v1.ReplicatedStatistic.kind:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
-	12, // 2: onnxplain.v1.ReplicatedStatistic.grid:type_name -> onnxplain.v1.Column
+	15, // 2: onnxplain.v1.ReplicatedStatistic.grid:type_name -> onnxplain.v1.Column
 	1,  // 3: onnxplain.v1.ComparisonOptions.correction:type_name -> onnxplain.v1.ComparisonOptions.Correction
-	5,  // 4: onnxplain.v1.ExplanationComparison.options:type_name -> onnxplain.v1.ComparisonOptions
-	7,  // 5: onnxplain.v1.ExplanationComparison.differences:type_name -> onnxplain.v1.StatisticDifference
-	8,  // 6: onnxplain.v1.ExplanationComparison.curves:type_name -> onnxplain.v1.CurveDifference
-	9,  // 7: onnxplain.v1.ExplanationComparison.rankings:type_name -> onnxplain.v1.RankingComparison
-	11, // 8: onnxplain.v1.ExplanationComparison.unmatched:type_name -> onnxplain.v1.UnmatchedStatistic
-	13, // 9: onnxplain.v1.ExplanationComparison.plots:type_name -> onnxplain.v1.Plot
-	0,  // 10: onnxplain.v1.StatisticDifference.kind:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
-	2,  // 11: onnxplain.v1.StatisticDifference.verdict:type_name -> onnxplain.v1.ExplanationComparison.Verdict
-	0,  // 12: onnxplain.v1.CurveDifference.kind:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
-	12, // 13: onnxplain.v1.CurveDifference.grid:type_name -> onnxplain.v1.Column
-	2,  // 14: onnxplain.v1.CurveDifference.verdict:type_name -> onnxplain.v1.ExplanationComparison.Verdict
-	0,  // 15: onnxplain.v1.RankingComparison.kind:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
-	10, // 16: onnxplain.v1.RankingComparison.leading_changes:type_name -> onnxplain.v1.LeadingChange
-	0,  // 17: onnxplain.v1.UnmatchedStatistic.kind:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	6,  // 4: onnxplain.v1.ExplanationComparison.options:type_name -> onnxplain.v1.ComparisonOptions
+	8,  // 5: onnxplain.v1.ExplanationComparison.differences:type_name -> onnxplain.v1.StatisticDifference
+	9,  // 6: onnxplain.v1.ExplanationComparison.curves:type_name -> onnxplain.v1.CurveDifference
+	10, // 7: onnxplain.v1.ExplanationComparison.rankings:type_name -> onnxplain.v1.RankingComparison
+	12, // 8: onnxplain.v1.ExplanationComparison.unmatched:type_name -> onnxplain.v1.UnmatchedStatistic
+	16, // 9: onnxplain.v1.ExplanationComparison.plots:type_name -> onnxplain.v1.Plot
+	14, // 10: onnxplain.v1.ExplanationComparison.findings:type_name -> onnxplain.v1.RuleFinding
+	0,  // 11: onnxplain.v1.StatisticDifference.kind:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
+	2,  // 12: onnxplain.v1.StatisticDifference.verdict:type_name -> onnxplain.v1.ExplanationComparison.Verdict
+	0,  // 13: onnxplain.v1.CurveDifference.kind:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
+	15, // 14: onnxplain.v1.CurveDifference.grid:type_name -> onnxplain.v1.Column
+	2,  // 15: onnxplain.v1.CurveDifference.verdict:type_name -> onnxplain.v1.ExplanationComparison.Verdict
+	0,  // 16: onnxplain.v1.RankingComparison.kind:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
+	11, // 17: onnxplain.v1.RankingComparison.leading_changes:type_name -> onnxplain.v1.LeadingChange
+	0,  // 18: onnxplain.v1.UnmatchedStatistic.kind:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
+	0,  // 19: onnxplain.v1.ComparisonRule.statistic:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
+	0,  // 20: onnxplain.v1.ComparisonRule.ranking:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
+	13, // 21: onnxplain.v1.RuleFinding.rule:type_name -> onnxplain.v1.ComparisonRule
+	3,  // 22: onnxplain.v1.RuleFinding.verdict:type_name -> onnxplain.v1.RuleFinding.Verdict
+	0,  // 23: onnxplain.v1.RuleFinding.kind:type_name -> onnxplain.v1.ReplicatedStatistic.Kind
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_comparison_proto_init() }
@@ -1511,13 +1931,14 @@ func file_onnxplain_v1_explanation_comparison_proto_init() {
 	file_onnxplain_v1_plot_proto_init()
 	file_onnxplain_v1_table_proto_init()
 	file_onnxplain_v1_explanation_comparison_proto_msgTypes[2].OneofWrappers = []any{}
+	file_onnxplain_v1_explanation_comparison_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_explanation_comparison_proto_rawDesc), len(file_onnxplain_v1_explanation_comparison_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   9,
+			NumEnums:      4,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

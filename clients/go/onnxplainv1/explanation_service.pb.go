@@ -604,7 +604,10 @@ type Reference struct {
 	// Required. The answer, made with `ExplainRequest.replicates`.
 	Answer *ExplainResponse `protobuf:"bytes,1,opt,name=answer,proto3" json:"answer,omitempty"`
 	// Optional. How both are compared.
-	Options       *ComparisonOptions `protobuf:"bytes,2,opt,name=options,proto3" json:"options,omitempty"`
+	Options *ComparisonOptions `protobuf:"bytes,2,opt,name=options,proto3" json:"options,omitempty"`
+	// Optional. Rules about the other answer and what has changed, each answered in `ExplanationComparison.findings`.
+	// At most 1000 entries.
+	Rules         []*ComparisonRule `protobuf:"bytes,3,rep,name=rules,proto3" json:"rules,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -649,6 +652,13 @@ func (x *Reference) GetAnswer() *ExplainResponse {
 func (x *Reference) GetOptions() *ComparisonOptions {
 	if x != nil {
 		return x.Options
+	}
+	return nil
+}
+
+func (x *Reference) GetRules() []*ComparisonRule {
+	if x != nil {
+		return x.Rules
 	}
 	return nil
 }
@@ -3470,6 +3480,117 @@ func (x *CheckModelResponse) GetWarnings() []*Warning {
 	return nil
 }
 
+// Two answers to compare.
+type CompareExplanationsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. The answer that the other one is compared with, how, and by which rules.
+	Reference *Reference `protobuf:"bytes,1,opt,name=reference,proto3" json:"reference,omitempty"`
+	// Required. The other answer, made with `ExplainRequest.replicates`.
+	Answer *ExplainResponse `protobuf:"bytes,2,opt,name=answer,proto3" json:"answer,omitempty"`
+	// Optional. Whether to return plots of what has changed.
+	// Default: true.
+	Plots         *bool `protobuf:"varint,3,opt,name=plots,proto3,oneof" json:"plots,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompareExplanationsRequest) Reset() {
+	*x = CompareExplanationsRequest{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompareExplanationsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompareExplanationsRequest) ProtoMessage() {}
+
+func (x *CompareExplanationsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompareExplanationsRequest.ProtoReflect.Descriptor instead.
+func (*CompareExplanationsRequest) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *CompareExplanationsRequest) GetReference() *Reference {
+	if x != nil {
+		return x.Reference
+	}
+	return nil
+}
+
+func (x *CompareExplanationsRequest) GetAnswer() *ExplainResponse {
+	if x != nil {
+		return x.Answer
+	}
+	return nil
+}
+
+func (x *CompareExplanationsRequest) GetPlots() bool {
+	if x != nil && x.Plots != nil {
+		return *x.Plots
+	}
+	return false
+}
+
+// What has changed between two answers.
+type CompareExplanationsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The other answer beside the reference.
+	Comparison    *ExplanationComparison `protobuf:"bytes,1,opt,name=comparison,proto3" json:"comparison,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompareExplanationsResponse) Reset() {
+	*x = CompareExplanationsResponse{}
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompareExplanationsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompareExplanationsResponse) ProtoMessage() {}
+
+func (x *CompareExplanationsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_onnxplain_v1_explanation_service_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompareExplanationsResponse.ProtoReflect.Descriptor instead.
+func (*CompareExplanationsResponse) Descriptor() ([]byte, []int) {
+	return file_onnxplain_v1_explanation_service_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *CompareExplanationsResponse) GetComparison() *ExplanationComparison {
+	if x != nil {
+		return x.Comparison
+	}
+	return nil
+}
+
 var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
@@ -3521,10 +3642,11 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\x05_seedB\b\n" +
 	"\x06_plotsB\x11\n" +
 	"\x0f_budget_secondsB\x1d\n" +
-	"\x1b_budget_predicted_row_count\"}\n" +
+	"\x1b_budget_predicted_row_count\"\xb1\x01\n" +
 	"\tReference\x125\n" +
 	"\x06answer\x18\x01 \x01(\v2\x1d.onnxplain.v1.ExplainResponseR\x06answer\x129\n" +
-	"\aoptions\x18\x02 \x01(\v2\x1f.onnxplain.v1.ComparisonOptionsR\aoptions\"\xd9\x06\n" +
+	"\aoptions\x18\x02 \x01(\v2\x1f.onnxplain.v1.ComparisonOptionsR\aoptions\x122\n" +
+	"\x05rules\x18\x03 \x03(\v2\x1c.onnxplain.v1.ComparisonRuleR\x05rules\"\xd9\x06\n" +
 	"\rMethodOptions\x12G\n" +
 	"\finteractions\x18\x01 \x01(\v2!.onnxplain.v1.InteractionsOptionsH\x00R\finteractions\x12W\n" +
 	"\x12partial_dependence\x18\x02 \x01(\v2&.onnxplain.v1.PartialDependenceOptionsH\x00R\x11partialDependence\x12\x85\x01\n" +
@@ -3765,7 +3887,16 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
 	"comparison\x18\x01 \x01(\v2\".onnxplain.v1.PredictionComparisonR\n" +
 	"comparison\x121\n" +
-	"\bwarnings\x18\x02 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings2\xaa\b\n" +
+	"\bwarnings\x18\x02 \x03(\v2\x15.onnxplain.v1.WarningR\bwarnings\"\xaf\x01\n" +
+	"\x1aCompareExplanationsRequest\x125\n" +
+	"\treference\x18\x01 \x01(\v2\x17.onnxplain.v1.ReferenceR\treference\x125\n" +
+	"\x06answer\x18\x02 \x01(\v2\x1d.onnxplain.v1.ExplainResponseR\x06answer\x12\x19\n" +
+	"\x05plots\x18\x03 \x01(\bH\x00R\x05plots\x88\x01\x01B\b\n" +
+	"\x06_plots\"b\n" +
+	"\x1bCompareExplanationsResponse\x12C\n" +
+	"\n" +
+	"comparison\x18\x01 \x01(\v2#.onnxplain.v1.ExplanationComparisonR\n" +
+	"comparison2\x96\t\n" +
 	"\x12ExplanationService\x12F\n" +
 	"\aExplain\x12\x1c.onnxplain.v1.ExplainRequest\x1a\x1d.onnxplain.v1.ExplainResponse\x12Z\n" +
 	"\rExplainStream\x12\".onnxplain.v1.ExplainStreamRequest\x1a#.onnxplain.v1.ExplainStreamResponse0\x01\x12X\n" +
@@ -3777,7 +3908,8 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\rDescribeTable\x12\".onnxplain.v1.DescribeTableRequest\x1a#.onnxplain.v1.DescribeTableResponse\x12F\n" +
 	"\aPredict\x12\x1c.onnxplain.v1.PredictRequest\x1a\x1d.onnxplain.v1.PredictResponse\x12O\n" +
 	"\n" +
-	"CheckModel\x12\x1f.onnxplain.v1.CheckModelRequest\x1a .onnxplain.v1.CheckModelResponse\x12T\n" +
+	"CheckModel\x12\x1f.onnxplain.v1.CheckModelRequest\x1a .onnxplain.v1.CheckModelResponse\x12j\n" +
+	"\x13CompareExplanations\x12(.onnxplain.v1.CompareExplanationsRequest\x1a).onnxplain.v1.CompareExplanationsResponse\x12T\n" +
 	"\vUploadModel\x12 .onnxplain.v1.UploadModelRequest\x1a!.onnxplain.v1.UploadModelResponse(\x01\x12T\n" +
 	"\vUploadTable\x12 .onnxplain.v1.UploadTableRequest\x1a!.onnxplain.v1.UploadTableResponse(\x01B\xbf\x01\n" +
 	"\x10com.onnxplain.v1B\x17ExplanationServiceProtoP\x01ZAgithub.com/onnxplain/onnxplain/clients/go/onnxplainv1;onnxplainv1\xa2\x02\x03OXX\xaa\x02\fOnnxplain.V1\xca\x02\fOnnxplain\\V1\xe2\x02\x18Onnxplain\\V1\\GPBMetadata\xea\x02\rOnnxplain::V1b\x06proto3"
@@ -3795,7 +3927,7 @@ func file_onnxplain_v1_explanation_service_proto_rawDescGZIP() []byte {
 }
 
 var file_onnxplain_v1_explanation_service_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_onnxplain_v1_explanation_service_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(ExplainRequest_Engine)(0),                      // 0: onnxplain.v1.ExplainRequest.Engine
 	(Conclusion_Kind)(0),                            // 1: onnxplain.v1.Conclusion.Kind
@@ -3831,160 +3963,169 @@ var file_onnxplain_v1_explanation_service_proto_goTypes = []any{
 	(*PredictResponse)(nil),                         // 31: onnxplain.v1.PredictResponse
 	(*CheckModelRequest)(nil),                       // 32: onnxplain.v1.CheckModelRequest
 	(*CheckModelResponse)(nil),                      // 33: onnxplain.v1.CheckModelResponse
-	nil,                                             // 34: onnxplain.v1.Receipt.LibraryVersionsEntry
-	nil,                                             // 35: onnxplain.v1.StartExplanationRequest.LabelsEntry
-	(*Model)(nil),                                   // 36: onnxplain.v1.Model
-	(*Table)(nil),                                   // 37: onnxplain.v1.Table
-	(ModelDescription_Scale)(0),                     // 38: onnxplain.v1.ModelDescription.Scale
-	(*ComparisonOptions)(nil),                       // 39: onnxplain.v1.ComparisonOptions
-	(*InteractionsOptions)(nil),                     // 40: onnxplain.v1.InteractionsOptions
-	(*PartialDependenceOptions)(nil),                // 41: onnxplain.v1.PartialDependenceOptions
-	(*IndividualConditionalExpectationOptions)(nil), // 42: onnxplain.v1.IndividualConditionalExpectationOptions
-	(*PermutationImportanceOptions)(nil),            // 43: onnxplain.v1.PermutationImportanceOptions
-	(*AverageLossOptions)(nil),                      // 44: onnxplain.v1.AverageLossOptions
-	(*FeatureVectorsOptions)(nil),                   // 45: onnxplain.v1.FeatureVectorsOptions
-	(*FirmOptions)(nil),                             // 46: onnxplain.v1.FirmOptions
-	(*SwarmOptions)(nil),                            // 47: onnxplain.v1.SwarmOptions
-	(*AttributionsOptions)(nil),                     // 48: onnxplain.v1.AttributionsOptions
-	(*AccumulatedLocalEffectsOptions)(nil),          // 49: onnxplain.v1.AccumulatedLocalEffectsOptions
-	(*ModelDescription)(nil),                        // 50: onnxplain.v1.ModelDescription
-	(*ExplanationComparison)(nil),                   // 51: onnxplain.v1.ExplanationComparison
-	(*InteractionsResult)(nil),                      // 52: onnxplain.v1.InteractionsResult
-	(*PartialDependenceResult)(nil),                 // 53: onnxplain.v1.PartialDependenceResult
-	(*IndividualConditionalExpectationResult)(nil),  // 54: onnxplain.v1.IndividualConditionalExpectationResult
-	(*PermutationImportanceResult)(nil),             // 55: onnxplain.v1.PermutationImportanceResult
-	(*AverageLossResult)(nil),                       // 56: onnxplain.v1.AverageLossResult
-	(*FeatureVectorsResult)(nil),                    // 57: onnxplain.v1.FeatureVectorsResult
-	(*FirmResult)(nil),                              // 58: onnxplain.v1.FirmResult
-	(*SwarmResult)(nil),                             // 59: onnxplain.v1.SwarmResult
-	(*AttributionsResult)(nil),                      // 60: onnxplain.v1.AttributionsResult
-	(*AccumulatedLocalEffectsResult)(nil),           // 61: onnxplain.v1.AccumulatedLocalEffectsResult
-	(*Plot)(nil),                                    // 62: onnxplain.v1.Plot
-	(*StatisticReplicates)(nil),                     // 63: onnxplain.v1.StatisticReplicates
-	(*durationpb.Duration)(nil),                     // 64: google.protobuf.Duration
-	(*PredictionComparison)(nil),                    // 65: onnxplain.v1.PredictionComparison
-	(RemoteModel_Protocol)(0),                       // 66: onnxplain.v1.RemoteModel.Protocol
-	(*FeatureGroup)(nil),                            // 67: onnxplain.v1.FeatureGroup
-	(*Columns)(nil),                                 // 68: onnxplain.v1.Columns
-	(*TableDescription)(nil),                        // 69: onnxplain.v1.TableDescription
-	(*UploadModelRequest)(nil),                      // 70: onnxplain.v1.UploadModelRequest
-	(*UploadTableRequest)(nil),                      // 71: onnxplain.v1.UploadTableRequest
-	(*longrunningpb.Operation)(nil),                 // 72: google.longrunning.Operation
-	(*ExplanationPlan)(nil),                         // 73: onnxplain.v1.ExplanationPlan
-	(*UploadModelResponse)(nil),                     // 74: onnxplain.v1.UploadModelResponse
-	(*UploadTableResponse)(nil),                     // 75: onnxplain.v1.UploadTableResponse
+	(*CompareExplanationsRequest)(nil),              // 34: onnxplain.v1.CompareExplanationsRequest
+	(*CompareExplanationsResponse)(nil),             // 35: onnxplain.v1.CompareExplanationsResponse
+	nil,                                             // 36: onnxplain.v1.Receipt.LibraryVersionsEntry
+	nil,                                             // 37: onnxplain.v1.StartExplanationRequest.LabelsEntry
+	(*Model)(nil),                                   // 38: onnxplain.v1.Model
+	(*Table)(nil),                                   // 39: onnxplain.v1.Table
+	(ModelDescription_Scale)(0),                     // 40: onnxplain.v1.ModelDescription.Scale
+	(*ComparisonOptions)(nil),                       // 41: onnxplain.v1.ComparisonOptions
+	(*ComparisonRule)(nil),                          // 42: onnxplain.v1.ComparisonRule
+	(*InteractionsOptions)(nil),                     // 43: onnxplain.v1.InteractionsOptions
+	(*PartialDependenceOptions)(nil),                // 44: onnxplain.v1.PartialDependenceOptions
+	(*IndividualConditionalExpectationOptions)(nil), // 45: onnxplain.v1.IndividualConditionalExpectationOptions
+	(*PermutationImportanceOptions)(nil),            // 46: onnxplain.v1.PermutationImportanceOptions
+	(*AverageLossOptions)(nil),                      // 47: onnxplain.v1.AverageLossOptions
+	(*FeatureVectorsOptions)(nil),                   // 48: onnxplain.v1.FeatureVectorsOptions
+	(*FirmOptions)(nil),                             // 49: onnxplain.v1.FirmOptions
+	(*SwarmOptions)(nil),                            // 50: onnxplain.v1.SwarmOptions
+	(*AttributionsOptions)(nil),                     // 51: onnxplain.v1.AttributionsOptions
+	(*AccumulatedLocalEffectsOptions)(nil),          // 52: onnxplain.v1.AccumulatedLocalEffectsOptions
+	(*ModelDescription)(nil),                        // 53: onnxplain.v1.ModelDescription
+	(*ExplanationComparison)(nil),                   // 54: onnxplain.v1.ExplanationComparison
+	(*InteractionsResult)(nil),                      // 55: onnxplain.v1.InteractionsResult
+	(*PartialDependenceResult)(nil),                 // 56: onnxplain.v1.PartialDependenceResult
+	(*IndividualConditionalExpectationResult)(nil),  // 57: onnxplain.v1.IndividualConditionalExpectationResult
+	(*PermutationImportanceResult)(nil),             // 58: onnxplain.v1.PermutationImportanceResult
+	(*AverageLossResult)(nil),                       // 59: onnxplain.v1.AverageLossResult
+	(*FeatureVectorsResult)(nil),                    // 60: onnxplain.v1.FeatureVectorsResult
+	(*FirmResult)(nil),                              // 61: onnxplain.v1.FirmResult
+	(*SwarmResult)(nil),                             // 62: onnxplain.v1.SwarmResult
+	(*AttributionsResult)(nil),                      // 63: onnxplain.v1.AttributionsResult
+	(*AccumulatedLocalEffectsResult)(nil),           // 64: onnxplain.v1.AccumulatedLocalEffectsResult
+	(*Plot)(nil),                                    // 65: onnxplain.v1.Plot
+	(*StatisticReplicates)(nil),                     // 66: onnxplain.v1.StatisticReplicates
+	(*durationpb.Duration)(nil),                     // 67: google.protobuf.Duration
+	(*PredictionComparison)(nil),                    // 68: onnxplain.v1.PredictionComparison
+	(RemoteModel_Protocol)(0),                       // 69: onnxplain.v1.RemoteModel.Protocol
+	(*FeatureGroup)(nil),                            // 70: onnxplain.v1.FeatureGroup
+	(*Columns)(nil),                                 // 71: onnxplain.v1.Columns
+	(*TableDescription)(nil),                        // 72: onnxplain.v1.TableDescription
+	(*UploadModelRequest)(nil),                      // 73: onnxplain.v1.UploadModelRequest
+	(*UploadTableRequest)(nil),                      // 74: onnxplain.v1.UploadTableRequest
+	(*longrunningpb.Operation)(nil),                 // 75: google.longrunning.Operation
+	(*ExplanationPlan)(nil),                         // 76: onnxplain.v1.ExplanationPlan
+	(*UploadModelResponse)(nil),                     // 77: onnxplain.v1.UploadModelResponse
+	(*UploadTableResponse)(nil),                     // 78: onnxplain.v1.UploadTableResponse
 }
 var file_onnxplain_v1_explanation_service_proto_depIdxs = []int32{
-	36, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
-	37, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
-	38, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	38, // 0: onnxplain.v1.ExplainRequest.model:type_name -> onnxplain.v1.Model
+	39, // 1: onnxplain.v1.ExplainRequest.table:type_name -> onnxplain.v1.Table
+	40, // 2: onnxplain.v1.ExplainRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
 	0,  // 3: onnxplain.v1.ExplainRequest.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
 	5,  // 4: onnxplain.v1.ExplainRequest.methods:type_name -> onnxplain.v1.MethodOptions
 	27, // 5: onnxplain.v1.ExplainRequest.input_columns:type_name -> onnxplain.v1.InputColumns
 	4,  // 6: onnxplain.v1.ExplainRequest.reference:type_name -> onnxplain.v1.Reference
 	6,  // 7: onnxplain.v1.Reference.answer:type_name -> onnxplain.v1.ExplainResponse
-	39, // 8: onnxplain.v1.Reference.options:type_name -> onnxplain.v1.ComparisonOptions
-	40, // 9: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
-	41, // 10: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
-	42, // 11: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
-	43, // 12: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
-	44, // 13: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
-	45, // 14: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
-	46, // 15: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
-	47, // 16: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
-	48, // 17: onnxplain.v1.MethodOptions.attributions:type_name -> onnxplain.v1.AttributionsOptions
-	49, // 18: onnxplain.v1.MethodOptions.accumulated_local_effects:type_name -> onnxplain.v1.AccumulatedLocalEffectsOptions
-	8,  // 19: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
-	50, // 20: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
-	12, // 21: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
-	16, // 22: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
-	7,  // 23: onnxplain.v1.ExplainResponse.key_figures:type_name -> onnxplain.v1.KeyFigure
-	51, // 24: onnxplain.v1.ExplainResponse.comparison:type_name -> onnxplain.v1.ExplanationComparison
-	52, // 25: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
-	53, // 26: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
-	54, // 27: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
-	55, // 28: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
-	56, // 29: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
-	57, // 30: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
-	58, // 31: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
-	59, // 32: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
-	60, // 33: onnxplain.v1.Explanation.attributions:type_name -> onnxplain.v1.AttributionsResult
-	61, // 34: onnxplain.v1.Explanation.accumulated_local_effects:type_name -> onnxplain.v1.AccumulatedLocalEffectsResult
-	62, // 35: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
-	5,  // 36: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
-	11, // 37: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
-	10, // 38: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
-	9,  // 39: onnxplain.v1.Explanation.conclusions:type_name -> onnxplain.v1.Conclusion
-	63, // 40: onnxplain.v1.Explanation.replicates:type_name -> onnxplain.v1.StatisticReplicates
-	1,  // 41: onnxplain.v1.Conclusion.kind:type_name -> onnxplain.v1.Conclusion.Kind
-	0,  // 42: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
-	34, // 43: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
-	64, // 44: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
-	15, // 45: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
-	14, // 46: onnxplain.v1.Receipt.sources:type_name -> onnxplain.v1.Source
-	13, // 47: onnxplain.v1.Receipt.remote_model:type_name -> onnxplain.v1.RemoteModelReceipt
-	38, // 48: onnxplain.v1.Receipt.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	65, // 49: onnxplain.v1.Receipt.prediction_comparison:type_name -> onnxplain.v1.PredictionComparison
-	3,  // 50: onnxplain.v1.Receipt.request:type_name -> onnxplain.v1.ExplainRequest
-	66, // 51: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
-	2,  // 52: onnxplain.v1.Warning.kind:type_name -> onnxplain.v1.Warning.Kind
-	67, // 53: onnxplain.v1.Warning.suggested_groups:type_name -> onnxplain.v1.FeatureGroup
-	3,  // 54: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	20, // 55: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
-	6,  // 56: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
-	19, // 57: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
-	8,  // 58: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
-	16, // 59: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
-	3,  // 60: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
-	35, // 61: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
-	36, // 62: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
-	50, // 63: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
-	36, // 64: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
-	37, // 65: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
-	68, // 66: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
-	27, // 67: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	69, // 68: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
-	16, // 69: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
-	36, // 70: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
-	37, // 71: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
-	38, // 72: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	27, // 73: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	16, // 74: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
-	36, // 75: onnxplain.v1.CheckModelRequest.model:type_name -> onnxplain.v1.Model
-	37, // 76: onnxplain.v1.CheckModelRequest.table:type_name -> onnxplain.v1.Table
-	38, // 77: onnxplain.v1.CheckModelRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
-	27, // 78: onnxplain.v1.CheckModelRequest.input_columns:type_name -> onnxplain.v1.InputColumns
-	65, // 79: onnxplain.v1.CheckModelResponse.comparison:type_name -> onnxplain.v1.PredictionComparison
-	16, // 80: onnxplain.v1.CheckModelResponse.warnings:type_name -> onnxplain.v1.Warning
-	3,  // 81: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
-	17, // 82: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
-	21, // 83: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
-	22, // 84: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
-	24, // 85: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
-	3,  // 86: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
-	25, // 87: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
-	28, // 88: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
-	30, // 89: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
-	32, // 90: onnxplain.v1.ExplanationService.CheckModel:input_type -> onnxplain.v1.CheckModelRequest
-	70, // 91: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
-	71, // 92: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
-	6,  // 93: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
-	18, // 94: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
-	72, // 95: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
-	23, // 96: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
-	19, // 97: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
-	73, // 98: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
-	26, // 99: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
-	29, // 100: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
-	31, // 101: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
-	33, // 102: onnxplain.v1.ExplanationService.CheckModel:output_type -> onnxplain.v1.CheckModelResponse
-	74, // 103: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
-	75, // 104: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
-	93, // [93:105] is the sub-list for method output_type
-	81, // [81:93] is the sub-list for method input_type
-	81, // [81:81] is the sub-list for extension type_name
-	81, // [81:81] is the sub-list for extension extendee
-	0,  // [0:81] is the sub-list for field type_name
+	41, // 8: onnxplain.v1.Reference.options:type_name -> onnxplain.v1.ComparisonOptions
+	42, // 9: onnxplain.v1.Reference.rules:type_name -> onnxplain.v1.ComparisonRule
+	43, // 10: onnxplain.v1.MethodOptions.interactions:type_name -> onnxplain.v1.InteractionsOptions
+	44, // 11: onnxplain.v1.MethodOptions.partial_dependence:type_name -> onnxplain.v1.PartialDependenceOptions
+	45, // 12: onnxplain.v1.MethodOptions.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationOptions
+	46, // 13: onnxplain.v1.MethodOptions.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceOptions
+	47, // 14: onnxplain.v1.MethodOptions.average_loss:type_name -> onnxplain.v1.AverageLossOptions
+	48, // 15: onnxplain.v1.MethodOptions.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsOptions
+	49, // 16: onnxplain.v1.MethodOptions.firm:type_name -> onnxplain.v1.FirmOptions
+	50, // 17: onnxplain.v1.MethodOptions.swarm:type_name -> onnxplain.v1.SwarmOptions
+	51, // 18: onnxplain.v1.MethodOptions.attributions:type_name -> onnxplain.v1.AttributionsOptions
+	52, // 19: onnxplain.v1.MethodOptions.accumulated_local_effects:type_name -> onnxplain.v1.AccumulatedLocalEffectsOptions
+	8,  // 20: onnxplain.v1.ExplainResponse.explanations:type_name -> onnxplain.v1.Explanation
+	53, // 21: onnxplain.v1.ExplainResponse.model:type_name -> onnxplain.v1.ModelDescription
+	12, // 22: onnxplain.v1.ExplainResponse.receipt:type_name -> onnxplain.v1.Receipt
+	16, // 23: onnxplain.v1.ExplainResponse.warnings:type_name -> onnxplain.v1.Warning
+	7,  // 24: onnxplain.v1.ExplainResponse.key_figures:type_name -> onnxplain.v1.KeyFigure
+	54, // 25: onnxplain.v1.ExplainResponse.comparison:type_name -> onnxplain.v1.ExplanationComparison
+	55, // 26: onnxplain.v1.Explanation.interactions:type_name -> onnxplain.v1.InteractionsResult
+	56, // 27: onnxplain.v1.Explanation.partial_dependence:type_name -> onnxplain.v1.PartialDependenceResult
+	57, // 28: onnxplain.v1.Explanation.individual_conditional_expectation:type_name -> onnxplain.v1.IndividualConditionalExpectationResult
+	58, // 29: onnxplain.v1.Explanation.permutation_importance:type_name -> onnxplain.v1.PermutationImportanceResult
+	59, // 30: onnxplain.v1.Explanation.average_loss:type_name -> onnxplain.v1.AverageLossResult
+	60, // 31: onnxplain.v1.Explanation.feature_vectors:type_name -> onnxplain.v1.FeatureVectorsResult
+	61, // 32: onnxplain.v1.Explanation.firm:type_name -> onnxplain.v1.FirmResult
+	62, // 33: onnxplain.v1.Explanation.swarm:type_name -> onnxplain.v1.SwarmResult
+	63, // 34: onnxplain.v1.Explanation.attributions:type_name -> onnxplain.v1.AttributionsResult
+	64, // 35: onnxplain.v1.Explanation.accumulated_local_effects:type_name -> onnxplain.v1.AccumulatedLocalEffectsResult
+	65, // 36: onnxplain.v1.Explanation.plots:type_name -> onnxplain.v1.Plot
+	5,  // 37: onnxplain.v1.Explanation.options:type_name -> onnxplain.v1.MethodOptions
+	11, // 38: onnxplain.v1.Explanation.rows:type_name -> onnxplain.v1.RowsUsed
+	10, // 39: onnxplain.v1.Explanation.class_pairings:type_name -> onnxplain.v1.ClassPairing
+	9,  // 40: onnxplain.v1.Explanation.conclusions:type_name -> onnxplain.v1.Conclusion
+	66, // 41: onnxplain.v1.Explanation.replicates:type_name -> onnxplain.v1.StatisticReplicates
+	1,  // 42: onnxplain.v1.Conclusion.kind:type_name -> onnxplain.v1.Conclusion.Kind
+	0,  // 43: onnxplain.v1.Receipt.engine:type_name -> onnxplain.v1.ExplainRequest.Engine
+	36, // 44: onnxplain.v1.Receipt.library_versions:type_name -> onnxplain.v1.Receipt.LibraryVersionsEntry
+	67, // 45: onnxplain.v1.Receipt.elapsed:type_name -> google.protobuf.Duration
+	15, // 46: onnxplain.v1.Receipt.overview_methods:type_name -> onnxplain.v1.OverviewMethod
+	14, // 47: onnxplain.v1.Receipt.sources:type_name -> onnxplain.v1.Source
+	13, // 48: onnxplain.v1.Receipt.remote_model:type_name -> onnxplain.v1.RemoteModelReceipt
+	40, // 49: onnxplain.v1.Receipt.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	68, // 50: onnxplain.v1.Receipt.prediction_comparison:type_name -> onnxplain.v1.PredictionComparison
+	3,  // 51: onnxplain.v1.Receipt.request:type_name -> onnxplain.v1.ExplainRequest
+	69, // 52: onnxplain.v1.RemoteModelReceipt.protocol:type_name -> onnxplain.v1.RemoteModel.Protocol
+	2,  // 53: onnxplain.v1.Warning.kind:type_name -> onnxplain.v1.Warning.Kind
+	70, // 54: onnxplain.v1.Warning.suggested_groups:type_name -> onnxplain.v1.FeatureGroup
+	3,  // 55: onnxplain.v1.ExplainStreamRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	20, // 56: onnxplain.v1.ExplainStreamResponse.progress:type_name -> onnxplain.v1.Progress
+	6,  // 57: onnxplain.v1.ExplainStreamResponse.response:type_name -> onnxplain.v1.ExplainResponse
+	19, // 58: onnxplain.v1.ExplainStreamResponse.partial:type_name -> onnxplain.v1.PartialExplanation
+	8,  // 59: onnxplain.v1.PartialExplanation.explanation:type_name -> onnxplain.v1.Explanation
+	16, // 60: onnxplain.v1.PartialExplanation.warnings:type_name -> onnxplain.v1.Warning
+	3,  // 61: onnxplain.v1.StartExplanationRequest.request:type_name -> onnxplain.v1.ExplainRequest
+	37, // 62: onnxplain.v1.StartExplanationRequest.labels:type_name -> onnxplain.v1.StartExplanationRequest.LabelsEntry
+	38, // 63: onnxplain.v1.DescribeModelRequest.model:type_name -> onnxplain.v1.Model
+	53, // 64: onnxplain.v1.DescribeModelResponse.model:type_name -> onnxplain.v1.ModelDescription
+	38, // 65: onnxplain.v1.DescribeTableRequest.model:type_name -> onnxplain.v1.Model
+	39, // 66: onnxplain.v1.DescribeTableRequest.table:type_name -> onnxplain.v1.Table
+	71, // 67: onnxplain.v1.DescribeTableRequest.near:type_name -> onnxplain.v1.Columns
+	27, // 68: onnxplain.v1.DescribeTableRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	72, // 69: onnxplain.v1.DescribeTableResponse.table:type_name -> onnxplain.v1.TableDescription
+	16, // 70: onnxplain.v1.DescribeTableResponse.warnings:type_name -> onnxplain.v1.Warning
+	38, // 71: onnxplain.v1.PredictRequest.model:type_name -> onnxplain.v1.Model
+	39, // 72: onnxplain.v1.PredictRequest.table:type_name -> onnxplain.v1.Table
+	40, // 73: onnxplain.v1.PredictRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	27, // 74: onnxplain.v1.PredictRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	16, // 75: onnxplain.v1.PredictResponse.warnings:type_name -> onnxplain.v1.Warning
+	38, // 76: onnxplain.v1.CheckModelRequest.model:type_name -> onnxplain.v1.Model
+	39, // 77: onnxplain.v1.CheckModelRequest.table:type_name -> onnxplain.v1.Table
+	40, // 78: onnxplain.v1.CheckModelRequest.scale:type_name -> onnxplain.v1.ModelDescription.Scale
+	27, // 79: onnxplain.v1.CheckModelRequest.input_columns:type_name -> onnxplain.v1.InputColumns
+	68, // 80: onnxplain.v1.CheckModelResponse.comparison:type_name -> onnxplain.v1.PredictionComparison
+	16, // 81: onnxplain.v1.CheckModelResponse.warnings:type_name -> onnxplain.v1.Warning
+	4,  // 82: onnxplain.v1.CompareExplanationsRequest.reference:type_name -> onnxplain.v1.Reference
+	6,  // 83: onnxplain.v1.CompareExplanationsRequest.answer:type_name -> onnxplain.v1.ExplainResponse
+	54, // 84: onnxplain.v1.CompareExplanationsResponse.comparison:type_name -> onnxplain.v1.ExplanationComparison
+	3,  // 85: onnxplain.v1.ExplanationService.Explain:input_type -> onnxplain.v1.ExplainRequest
+	17, // 86: onnxplain.v1.ExplanationService.ExplainStream:input_type -> onnxplain.v1.ExplainStreamRequest
+	21, // 87: onnxplain.v1.ExplanationService.StartExplanation:input_type -> onnxplain.v1.StartExplanationRequest
+	22, // 88: onnxplain.v1.ExplanationService.ReadExplanation:input_type -> onnxplain.v1.ReadExplanationRequest
+	24, // 89: onnxplain.v1.ExplanationService.ReadPartialExplanations:input_type -> onnxplain.v1.ReadPartialExplanationsRequest
+	3,  // 90: onnxplain.v1.ExplanationService.PlanExplanation:input_type -> onnxplain.v1.ExplainRequest
+	25, // 91: onnxplain.v1.ExplanationService.DescribeModel:input_type -> onnxplain.v1.DescribeModelRequest
+	28, // 92: onnxplain.v1.ExplanationService.DescribeTable:input_type -> onnxplain.v1.DescribeTableRequest
+	30, // 93: onnxplain.v1.ExplanationService.Predict:input_type -> onnxplain.v1.PredictRequest
+	32, // 94: onnxplain.v1.ExplanationService.CheckModel:input_type -> onnxplain.v1.CheckModelRequest
+	34, // 95: onnxplain.v1.ExplanationService.CompareExplanations:input_type -> onnxplain.v1.CompareExplanationsRequest
+	73, // 96: onnxplain.v1.ExplanationService.UploadModel:input_type -> onnxplain.v1.UploadModelRequest
+	74, // 97: onnxplain.v1.ExplanationService.UploadTable:input_type -> onnxplain.v1.UploadTableRequest
+	6,  // 98: onnxplain.v1.ExplanationService.Explain:output_type -> onnxplain.v1.ExplainResponse
+	18, // 99: onnxplain.v1.ExplanationService.ExplainStream:output_type -> onnxplain.v1.ExplainStreamResponse
+	75, // 100: onnxplain.v1.ExplanationService.StartExplanation:output_type -> google.longrunning.Operation
+	23, // 101: onnxplain.v1.ExplanationService.ReadExplanation:output_type -> onnxplain.v1.ReadExplanationResponse
+	19, // 102: onnxplain.v1.ExplanationService.ReadPartialExplanations:output_type -> onnxplain.v1.PartialExplanation
+	76, // 103: onnxplain.v1.ExplanationService.PlanExplanation:output_type -> onnxplain.v1.ExplanationPlan
+	26, // 104: onnxplain.v1.ExplanationService.DescribeModel:output_type -> onnxplain.v1.DescribeModelResponse
+	29, // 105: onnxplain.v1.ExplanationService.DescribeTable:output_type -> onnxplain.v1.DescribeTableResponse
+	31, // 106: onnxplain.v1.ExplanationService.Predict:output_type -> onnxplain.v1.PredictResponse
+	33, // 107: onnxplain.v1.ExplanationService.CheckModel:output_type -> onnxplain.v1.CheckModelResponse
+	35, // 108: onnxplain.v1.ExplanationService.CompareExplanations:output_type -> onnxplain.v1.CompareExplanationsResponse
+	77, // 109: onnxplain.v1.ExplanationService.UploadModel:output_type -> onnxplain.v1.UploadModelResponse
+	78, // 110: onnxplain.v1.ExplanationService.UploadTable:output_type -> onnxplain.v1.UploadTableResponse
+	98, // [98:111] is the sub-list for method output_type
+	85, // [85:98] is the sub-list for method input_type
+	85, // [85:85] is the sub-list for extension type_name
+	85, // [85:85] is the sub-list for extension extendee
+	0,  // [0:85] is the sub-list for field type_name
 }
 
 func init() { file_onnxplain_v1_explanation_service_proto_init() }
@@ -4042,13 +4183,14 @@ func file_onnxplain_v1_explanation_service_proto_init() {
 		(*ExplainStreamResponse_Partial)(nil),
 	}
 	file_onnxplain_v1_explanation_service_proto_msgTypes[25].OneofWrappers = []any{}
+	file_onnxplain_v1_explanation_service_proto_msgTypes[31].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_onnxplain_v1_explanation_service_proto_rawDesc), len(file_onnxplain_v1_explanation_service_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   33,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -30,6 +30,7 @@ const (
 	ExplanationService_DescribeTable_FullMethodName           = "/onnxplain.v1.ExplanationService/DescribeTable"
 	ExplanationService_Predict_FullMethodName                 = "/onnxplain.v1.ExplanationService/Predict"
 	ExplanationService_CheckModel_FullMethodName              = "/onnxplain.v1.ExplanationService/CheckModel"
+	ExplanationService_CompareExplanations_FullMethodName     = "/onnxplain.v1.ExplanationService/CompareExplanations"
 	ExplanationService_UploadModel_FullMethodName             = "/onnxplain.v1.ExplanationService/UploadModel"
 	ExplanationService_UploadTable_FullMethodName             = "/onnxplain.v1.ExplanationService/UploadTable"
 )
@@ -72,6 +73,9 @@ type ExplanationServiceClient interface {
 	// Compares the model with what the library that trained it predicted for the rows of a table,
 	// and looks for the cause where both differ.
 	CheckModel(ctx context.Context, in *CheckModelRequest, opts ...grpc.CallOption) (*CheckModelResponse, error)
+	// Compares two answers that were kept: what has changed, what is no more than chance, and which rules hold.
+	// Explains nothing. To explain and compare at once: `ExplainRequest.reference`.
+	CompareExplanations(ctx context.Context, in *CompareExplanationsRequest, opts ...grpc.CallOption) (*CompareExplanationsResponse, error)
 	// Keeps a model for some time, so that requests can name it by its id. Saves
 	// sending it with each request, and allows models larger than a message.
 	UploadModel(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadModelRequest, UploadModelResponse], error)
@@ -214,6 +218,16 @@ func (c *explanationServiceClient) CheckModel(ctx context.Context, in *CheckMode
 	return out, nil
 }
 
+func (c *explanationServiceClient) CompareExplanations(ctx context.Context, in *CompareExplanationsRequest, opts ...grpc.CallOption) (*CompareExplanationsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CompareExplanationsResponse)
+	err := c.cc.Invoke(ctx, ExplanationService_CompareExplanations_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *explanationServiceClient) UploadModel(ctx context.Context, opts ...grpc.CallOption) (grpc.ClientStreamingClient[UploadModelRequest, UploadModelResponse], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	stream, err := c.cc.NewStream(ctx, &ExplanationService_ServiceDesc.Streams[3], ExplanationService_UploadModel_FullMethodName, cOpts...)
@@ -278,6 +292,9 @@ type ExplanationServiceServer interface {
 	// Compares the model with what the library that trained it predicted for the rows of a table,
 	// and looks for the cause where both differ.
 	CheckModel(context.Context, *CheckModelRequest) (*CheckModelResponse, error)
+	// Compares two answers that were kept: what has changed, what is no more than chance, and which rules hold.
+	// Explains nothing. To explain and compare at once: `ExplainRequest.reference`.
+	CompareExplanations(context.Context, *CompareExplanationsRequest) (*CompareExplanationsResponse, error)
 	// Keeps a model for some time, so that requests can name it by its id. Saves
 	// sending it with each request, and allows models larger than a message.
 	UploadModel(grpc.ClientStreamingServer[UploadModelRequest, UploadModelResponse]) error
@@ -322,6 +339,9 @@ func (UnimplementedExplanationServiceServer) Predict(context.Context, *PredictRe
 }
 func (UnimplementedExplanationServiceServer) CheckModel(context.Context, *CheckModelRequest) (*CheckModelResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CheckModel not implemented")
+}
+func (UnimplementedExplanationServiceServer) CompareExplanations(context.Context, *CompareExplanationsRequest) (*CompareExplanationsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CompareExplanations not implemented")
 }
 func (UnimplementedExplanationServiceServer) UploadModel(grpc.ClientStreamingServer[UploadModelRequest, UploadModelResponse]) error {
 	return status.Error(codes.Unimplemented, "method UploadModel not implemented")
@@ -509,6 +529,24 @@ func _ExplanationService_CheckModel_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ExplanationService_CompareExplanations_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CompareExplanationsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExplanationServiceServer).CompareExplanations(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExplanationService_CompareExplanations_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExplanationServiceServer).CompareExplanations(ctx, req.(*CompareExplanationsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ExplanationService_UploadModel_Handler(srv interface{}, stream grpc.ServerStream) error {
 	return srv.(ExplanationServiceServer).UploadModel(&grpc.GenericServerStream[UploadModelRequest, UploadModelResponse]{ServerStream: stream})
 }
@@ -557,6 +595,10 @@ var ExplanationService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CheckModel",
 			Handler:    _ExplanationService_CheckModel_Handler,
+		},
+		{
+			MethodName: "CompareExplanations",
+			Handler:    _ExplanationService_CompareExplanations_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -25,6 +25,7 @@ from onnxplain.results.provenance import ModelDescription
 from onnxplain.tables import to_table
 from onnxplain.transport.async_calls import AsyncRemote
 from onnxplain.transport.connection import MESSAGE_LIMIT, RETRY_COUNT, Connection
+from onnxplain.transport.rpcs import DESCRIBE, PLAN
 from onnxplain.transport.security import PathLike, Token, secure
 from onnxplain.transport.uploads import ModelRef, TableRef, content_of, files_of
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
@@ -204,7 +205,9 @@ class AsyncClient(AsyncCompareCall, AsyncRowCalls):
             columns = request.get("feature_columns", ())
             model = await self._file_of(model, table, columns, timeout)
             message = await asyncio.to_thread(to_request, model, table, *methods, **request)
-            plan = await self.messages.plan(message, timeout=timeout, files=files_of(model, table))
+            plan = await self.messages.answer(
+                PLAN, message, timeout=timeout, files=files_of(model, table)
+            )
             return ExplanationPlan.from_message(plan)
 
     async def describe(
@@ -218,7 +221,7 @@ class AsyncClient(AsyncCompareCall, AsyncRowCalls):
         with ShortTracebacks():
             request = DescribeModelRequest(model=await asyncio.to_thread(to_model, model))
             files = files_of(model)
-            response = await self.messages.describe(request, timeout=timeout, files=files)
+            response = await self.messages.answer(DESCRIBE, request, timeout=timeout, files=files)
             return ModelDescription.from_message(response.model)
 
     async def upload_model(self, model: Any, *, timeout: float | None = None) -> ModelRef:

@@ -13,6 +13,7 @@ from onnxplain.requests.rows import to_check_request, to_describe_request, to_pr
 from onnxplain.results.predictions import PredictionComparison, Predictions
 from onnxplain.results.table_descriptions import TableDescription
 from onnxplain.transport.async_calls import AsyncRemote
+from onnxplain.transport.rpcs import CHECK, DESCRIBE_TABLE, PREDICT
 from onnxplain.transport.uploads import files_of
 
 
@@ -65,8 +66,8 @@ class AsyncRowCalls(AsyncFittedCalls):
                 prediction=prediction,
                 allow_inconsistent_model=allow_inconsistent_model,
             )
-            response = await self.messages.predict(
-                request, timeout=timeout, files=files_of(model, table)
+            response = await self.messages.answer(
+                PREDICT, request, timeout=timeout, files=files_of(model, table)
             )
             return Predictions.from_message(response)
 
@@ -105,8 +106,8 @@ class AsyncRowCalls(AsyncFittedCalls):
                 prediction=prediction,
                 allow_inconsistent_model=allow_inconsistent_model,
             )
-            response = await self.messages.check(
-                request, timeout=timeout, files=files_of(model, table)
+            response = await self.messages.answer(
+                CHECK, request, timeout=timeout, files=files_of(model, table)
             )
             return PredictionComparison.from_message(response.comparison, response.warnings)
 
@@ -142,7 +143,7 @@ class AsyncRowCalls(AsyncFittedCalls):
                 target_columns=target_columns,
                 weight_column=weight_column,
             )
-            response = await self.messages.describe_table(
-                request, timeout=timeout, files=files_of(model, table)
+            response = await self.messages.answer(
+                DESCRIBE_TABLE, request, timeout=timeout, files=files_of(model, table)
             )
             return TableDescription.from_message(response)

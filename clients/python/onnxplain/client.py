@@ -25,6 +25,7 @@ from onnxplain.tables import to_table
 from onnxplain.transport.calls import Remote
 from onnxplain.transport.connection import MESSAGE_LIMIT, RETRY_COUNT, Connection
 from onnxplain.transport.messages import Messages
+from onnxplain.transport.rpcs import DESCRIBE, PLAN
 from onnxplain.transport.security import PathLike, Token, secure
 from onnxplain.transport.uploads import File, ModelRef, TableRef, content_of, files_of
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, ExplainRequest
@@ -195,7 +196,9 @@ class Client(ExplainCall, CompareCall, RowCalls, OperationsOfCaller):
             model = self._file_of(model, table, columns, timeout)
             message = to_request(model, table, *methods, **request)
             refuse_partial(message)
-            plan = self.messages.plan(message, timeout=timeout, files=files_of(model, table))
+            plan = self.messages.answer(
+                PLAN, message, timeout=timeout, files=files_of(model, table)
+            )
             return ExplanationPlan.from_message(plan)
 
     def describe(self, model: Any, *, timeout: float | None = None) -> ModelDescription:
@@ -209,7 +212,9 @@ class Client(ExplainCall, CompareCall, RowCalls, OperationsOfCaller):
         __tracebackhide__ = True
         with ShortTracebacks():
             request = DescribeModelRequest(model=to_model(model))
-            response = self.messages.describe(request, timeout=timeout, files=files_of(model))
+            response = self.messages.answer(
+                DESCRIBE, request, timeout=timeout, files=files_of(model)
+            )
             return ModelDescription.from_message(response.model)
 
     def upload_model(self, model: Any, *, timeout: float | None = None) -> ModelRef:

@@ -10,6 +10,7 @@ from onnxplain.client import Client
 from onnxplain.in_process import local
 from onnxplain.requests.fitted_models import FittedModel, fitted_model
 from onnxplain.requests.models import to_model
+from onnxplain.transport.rpcs import CHECK
 from onnxplain.v1.model_pb2 import Model
 
 
@@ -63,4 +64,4 @@ def export(
 
 def _compared(fitted: FittedModel, client: Client | None) -> Model:
     with local() if client is None else nullcontext(client) as own:
-        return fitted.checked(own.messages.check(fitted.request))
+        return fitted.checked(own.messages.answer(CHECK, fitted.request))

@@ -12,6 +12,7 @@ from onnxplain.requests.rows import to_check_request, to_describe_request, to_pr
 from onnxplain.results.predictions import PredictionComparison, Predictions
 from onnxplain.results.table_descriptions import TableDescription
 from onnxplain.transport.messages import Messages
+from onnxplain.transport.rpcs import CHECK, DESCRIBE_TABLE, PREDICT
 from onnxplain.transport.uploads import files_of
 
 
@@ -85,7 +86,9 @@ class RowCalls(FittedCalls):
                 prediction=prediction,
                 allow_inconsistent_model=allow_inconsistent_model,
             )
-            response = self.messages.predict(request, timeout=timeout, files=files_of(model, table))
+            response = self.messages.answer(
+                PREDICT, request, timeout=timeout, files=files_of(model, table)
+            )
             return Predictions.from_message(response)
 
     # Long: likewise.
@@ -152,7 +155,9 @@ class RowCalls(FittedCalls):
                 prediction=prediction,
                 allow_inconsistent_model=allow_inconsistent_model,
             )
-            response = self.messages.check(request, timeout=timeout, files=files_of(model, table))
+            response = self.messages.answer(
+                CHECK, request, timeout=timeout, files=files_of(model, table)
+            )
             return PredictionComparison.from_message(response.comparison, response.warnings)
 
     # Long: likewise.
@@ -210,7 +215,7 @@ class RowCalls(FittedCalls):
                 target_columns=target_columns,
                 weight_column=weight_column,
             )
-            response = self.messages.describe_table(
-                request, timeout=timeout, files=files_of(model, table)
+            response = self.messages.answer(
+                DESCRIBE_TABLE, request, timeout=timeout, files=files_of(model, table)
             )
             return TableDescription.from_message(response)

@@ -1,12 +1,14 @@
 /** The client: one method per call of the service. */
 
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { Delivery, leftOf } from "./delivery.js";
 import { Explanations } from "./explanations.js";
 import { openModel } from "./external_data.js";
+import type { ExplanationComparison } from "./gen/onnxplain/v1/explanation_comparison_pb.js";
 import {
   type CheckModelRequest,
   type CheckModelResponse,
+  CompareExplanationsRequestSchema,
   type DescribeModelRequest,
   DescribeModelRequestSchema,
   type DescribeTableRequest,
@@ -311,6 +313,29 @@ export class Client<Path = never> {
     return this.delivery.during(options, (attempts) =>
       this.delivery.deliver(request, sources, attempts, ask),
     );
+  }
+
+  /**
+   * Compare two answers that were kept, each made with replicates: what has changed, and which
+   * rules of the reference hold. Explains nothing.
+   *
+   * @example
+   * ```ts
+   * const found = await client.compareExplanations({
+   *   reference: { answer: before.message, rules: [{ statistic: AVERAGE_LOSS, holds: "change <= 0.01" }] },
+   *   answer: after.message,
+   * });
+   * ```
+   */
+  async compareExplanations(
+    input: MessageInitShape<typeof CompareExplanationsRequestSchema>,
+    options: CallOptions = {},
+  ): Promise<ExplanationComparison> {
+    const request = create(CompareExplanationsRequestSchema, input);
+    const answer = await this.delivery.ask(options, (left) =>
+      this.wire.compareExplanations(request, left),
+    );
+    return answer.comparison ?? noAnswer();
   }
 
   /**

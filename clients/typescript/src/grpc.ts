@@ -13,6 +13,8 @@ import {
 import {
   type CheckModelRequest,
   type CheckModelResponse,
+  type CompareExplanationsRequest,
+  type CompareExplanationsResponse,
   type DescribeModelRequest,
   type DescribeModelResponse,
   type DescribeTableRequest,
@@ -95,6 +97,15 @@ export class GrpcWire implements Wire {
 
   checkModel(request: CheckModelRequest, call: CallOptions): Promise<CheckModelResponse> {
     return this.connection.unary(call, (options) => this.calls.checkModel(request, options));
+  }
+
+  compareExplanations(
+    request: CompareExplanationsRequest,
+    call: CallOptions,
+  ): Promise<CompareExplanationsResponse> {
+    return this.connection.unary(call, (options) =>
+      this.calls.compareExplanations(request, options),
+    );
   }
 
   async uploadModel(files: AsyncIterable<NamedFile>, call: CallOptions): Promise<string> {

@@ -11,6 +11,10 @@ import {
   CheckModelRequestSchema,
   type CheckModelResponse,
   CheckModelResponseSchema,
+  type CompareExplanationsRequest,
+  CompareExplanationsRequestSchema,
+  type CompareExplanationsResponse,
+  CompareExplanationsResponseSchema,
   type DescribeModelRequest,
   type DescribeModelResponse,
   DescribeModelResponseSchema,
@@ -101,6 +105,14 @@ export class RestWire implements Wire {
   checkModel(request: CheckModelRequest, call: CallOptions): Promise<CheckModelResponse> {
     const sent = post("v1/models:check", bodyWithTable(CheckModelRequestSchema, request));
     return this.calls.message(sent, CheckModelResponseSchema, call);
+  }
+
+  compareExplanations(
+    request: CompareExplanationsRequest,
+    call: CallOptions,
+  ): Promise<CompareExplanationsResponse> {
+    const sent = post("v1/comparisons", bodyWithTable(CompareExplanationsRequestSchema, request));
+    return this.calls.message(sent, CompareExplanationsResponseSchema, call);
   }
 
   async uploadModel(files: AsyncIterable<NamedFile>, call: CallOptions): Promise<string> {

@@ -5,6 +5,8 @@ import type { Operation } from "./gen/google/longrunning/operations_pb.js";
 import type {
   CheckModelRequest,
   CheckModelResponse,
+  CompareExplanationsRequest,
+  CompareExplanationsResponse,
   DescribeModelRequest,
   DescribeModelResponse,
   DescribeTableRequest,
@@ -53,6 +55,11 @@ export interface Wire {
   predict(request: PredictRequest, call: CallOptions): Promise<PredictResponse>;
 
   checkModel(request: CheckModelRequest, call: CallOptions): Promise<CheckModelResponse>;
+
+  compareExplanations(
+    request: CompareExplanationsRequest,
+    call: CallOptions,
+  ): Promise<CompareExplanationsResponse>;
 
   /** Send a model, in one file or in several, and return its id. */
   uploadModel(files: AsyncIterable<NamedFile>, call: CallOptions): Promise<string>;

@@ -4,7 +4,7 @@ import { createReadStream } from "node:fs";
 import { readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { parseArgs } from "node:util";
-import { toJson } from "@bufbuild/protobuf";
+import { create, fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
 import {
   type Bytes,
   type CheckModelInput,
@@ -32,6 +32,7 @@ interface Case {
     | "describe"
     | "describe_table"
     | "check"
+    | "compare"
     | "predict"
     | "upload"
     | "cancel";
@@ -77,6 +78,17 @@ const CALLS = {
   async check(client: AnyClient, root: string, asked: Case): Promise<object> {
     const found = await client.checkModel((await tableInput(root, asked)) as CheckModelInput);
     const json = toJson(v1.CheckModelResponseSchema, found, { alwaysEmitImplicit: true });
+    return { response: json };
+  },
+
+  async compare(client: AnyClient, _root: string, asked: Case): Promise<object> {
+    const request = fromJson(
+      v1.CompareExplanationsRequestSchema,
+      asked.request as unknown as JsonValue,
+    );
+    const comparison = await client.compareExplanations(request);
+    const found = create(v1.CompareExplanationsResponseSchema, { comparison });
+    const json = toJson(v1.CompareExplanationsResponseSchema, found, { alwaysEmitImplicit: true });
     return { response: json };
   },
 

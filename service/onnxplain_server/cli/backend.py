@@ -8,22 +8,14 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import onnxplain
+from onnxplain.transport.rpcs import PLAN, Request, Response, Rpc
 from onnxplain.v1.explanation_service_pb2 import (
-    CheckModelRequest,
-    CheckModelResponse,
-    DescribeModelRequest,
-    DescribeModelResponse,
-    DescribeTableRequest,
-    DescribeTableResponse,
     ExplainRequest,
     ExplainResponse,
-    PredictRequest,
-    PredictResponse,
 )
-from onnxplain.v1.plan_pb2 import ExplanationPlan
 
 from onnxplain_server.cli.connection import Connection
 from onnxplain_server.cli.failure import CommandError
@@ -43,8 +35,8 @@ from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles, model_columns
 from onnxplain_server.transport.uploads import name_inline
 from onnxplain_server.transport.written_results import WrittenResults
-from onnxplain_server.wire.request_messages import FileRequest
-from onnxplain_server.wire.requests.message_split import has_large_model, split_message
+from onnxplain_server.wire.request_messages import METHODS
+from onnxplain_server.wire.requests.message_split import has_large_model, names_uris, split_message
 
 if TYPE_CHECKING:
     from onnxplain_server.adapters.runner.on_workers.worker_calls import PredictionWorkers
@@ -67,20 +59,8 @@ class Backend(Protocol):
     def explain(self, request: ExplainRequest, on_progress: OnProgress) -> ExplainResponse:
         """Compute an explanation."""
 
-    def plan(self, request: ExplainRequest) -> ExplanationPlan:
-        """Plan an explanation without computing it."""
-
-    def describe(self, request: DescribeModelRequest) -> DescribeModelResponse:
-        """Describe the inputs and outputs of a model."""
-
-    def describe_table(self, request: DescribeTableRequest) -> DescribeTableResponse:
-        """Describe a table."""
-
-    def predict(self, request: PredictRequest) -> PredictResponse:
-        """Predict rows of a table."""
-
-    def check(self, request: CheckModelRequest) -> CheckModelResponse:
-        """Compare a model with expected predictions."""
+    def answer(self, rpc: Rpc[Request, Response], request: Request) -> Response:
+        """Answer an RPC that answers at once."""
 
 
 def choose(  # noqa: PLR0917 - where and on what each backend computes
@@ -140,57 +120,36 @@ class LocalBackend:
             results.write(asked.request, reply, ReplyFormat.PROTOBUF, control)
         return ExplainResponse.FromString(reply.content)
 
-    def plan(self, request: ExplainRequest) -> ExplanationPlan:
-        """Plan an explanation without computing it.
+    def answer(self, rpc: Rpc[Request, Response], request: Request) -> Response:
+        """Answer an RPC that answers at once.
 
         Raises
         ------
         CommandError
             NOT_PLANNED for a table that is read in blocks.
         """
-        if self._large_table:
+        if rpc.name == PLAN.name and self._large_table:
             raise CommandError(
                 "NOT_PLANNED",
                 "a table that is read in blocks, as too large for --memory-bytes or for a cluster, "
                 "has no plan; raise --memory-bytes, or leave --dask-scheduler out",
             )
-        return ExplanationPlan.FromString(self._answer(request, ServiceMethod.PLAN))
-
-    def describe(self, request: DescribeModelRequest) -> DescribeModelResponse:
-        """Describe the inputs and outputs of a model."""
-        return DescribeModelResponse.FromString(self._answer(request, ServiceMethod.DESCRIBE))
-
-    def describe_table(self, request: DescribeTableRequest) -> DescribeTableResponse:
-        """Describe a table."""
-        content = self._answer(request, ServiceMethod.DESCRIBE_TABLE)
-        return DescribeTableResponse.FromString(content)
-
-    def predict(self, request: PredictRequest) -> PredictResponse:
-        """Predict rows of a table."""
-        return PredictResponse.FromString(self._answer(request, ServiceMethod.PREDICT))
-
-    def check(self, request: CheckModelRequest) -> CheckModelResponse:
-        """Compare a model with expected predictions."""
-        return CheckModelResponse.FromString(self._answer(request, ServiceMethod.CHECK))
-
-    def _answer(self, request: FileRequest, method: ServiceMethod) -> bytes:
         with _rare_collection(), _interruptible(self._seconds) as control:
             runner = self._parts.runner(self._workers)
             host = self._host(control)
-            reply = runner.answer(self._fetched(request, method, runner, host), host)
-        return reply.content
+            asked = self._fetched(request, METHODS[rpc.name], runner, host)
+            reply = runner.answer(asked, host)
+        return rpc.response.FromString(reply.content)
 
     def _fetched(
         self,
-        request: FileRequest,
+        request: Any,
         method: ServiceMethod,
         runner: Runner,
         host: RequestContext,
     ) -> Call:
         """Serialise a request; fetch what it names by URI."""
-        if request.model.uri or (
-            not isinstance(request, DescribeModelRequest) and request.table.HasField("uris")
-        ):
+        if names_uris(request):
             parts = split_message(request, method)
             fetched = FetchedFiles(self._parts.sources(), NO_LIMITS, NoModelCache())
 
@@ -222,30 +181,10 @@ class RemoteBackend:
         with self._connect() as client:
             return client.messages.explain(request, progress=on_progress)
 
-    def plan(self, request: ExplainRequest) -> ExplanationPlan:
-        """Plan an explanation without computing it."""
+    def answer(self, rpc: Rpc[Request, Response], request: Request) -> Response:
+        """Call an RPC that answers at once."""
         with self._connect() as client:
-            return client.messages.plan(request)
-
-    def describe(self, request: DescribeModelRequest) -> DescribeModelResponse:
-        """Describe the inputs and outputs of a model."""
-        with self._connect() as client:
-            return client.messages.describe(request)
-
-    def describe_table(self, request: DescribeTableRequest) -> DescribeTableResponse:
-        """Describe a table."""
-        with self._connect() as client:
-            return client.messages.describe_table(request)
-
-    def predict(self, request: PredictRequest) -> PredictResponse:
-        """Predict rows of a table."""
-        with self._connect() as client:
-            return client.messages.predict(request)
-
-    def check(self, request: CheckModelRequest) -> CheckModelResponse:
-        """Compare a model with expected predictions."""
-        with self._connect() as client:
-            return client.messages.check(request)
+            return client.messages.answer(rpc, request)
 
     def _connect(self) -> onnxplain.Client:
         return self._connection.open(self._endpoint, self._timeout)

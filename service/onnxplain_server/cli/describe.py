@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from onnxplain.transport.rpcs import DESCRIBE, DESCRIBE_TABLE
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest, DescribeTableRequest
 
 from onnxplain_server.cli import backend, files
@@ -98,7 +99,7 @@ def describe(
             if table is not None:
                 files.check_one_stdin([model, table])
                 asked.model.CopyFrom(remote or request.model_message(model))
-            found = chosen.describe_table(asked)
+            found = chosen.answer(DESCRIBE_TABLE, asked)
             with files.destination(None) as write:
                 write(formatted_table(found, output, to_terminal=to_terminal))
             return
@@ -108,6 +109,6 @@ def describe(
                 flags[next(iter(fields))],
             )
         message = DescribeModelRequest(model=remote or request.model_message(model))
-        answer = chosen.describe(message)
+        answer = chosen.answer(DESCRIBE, message)
         with files.destination(None) as write:
             write(formatted_description(answer, output, to_terminal=to_terminal))

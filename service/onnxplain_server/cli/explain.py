@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from onnxplain.transport.rpcs import DESCRIBE
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 
 from onnxplain_server.cli import backend, files
@@ -286,6 +288,6 @@ def asked(context: typer.Context) -> Iterator[tuple[backend.Backend, ExplainRequ
             message = request.build(remote or model, whole, file, request.flags_of(given))
             service = context.obj, endpoint, timeout, connection
             chosen = backend.choose(*service, large, workers)
-            texts = TextColumns(message, chosen.describe)
+            texts = TextColumns(message, partial(chosen.answer, DESCRIBE))
             request.add_methods(message, methods.from_context(context, texts))
             yield chosen, message

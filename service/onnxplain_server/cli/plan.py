@@ -6,6 +6,7 @@ import inspect
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from onnxplain.transport.rpcs import PLAN
 
 from onnxplain_server.cli import explain as explain_command
 from onnxplain_server.cli import files
@@ -27,7 +28,7 @@ def plan(context: typer.Context, **flags: Any) -> None:
     onnxplain plan model.onnx rows.csv --method interactions
     """
     with explain_command.asked(context) as (chosen, message):
-        planned = chosen.plan(message)
+        planned = chosen.answer(PLAN, message)
         with files.destination(None) as write:
             to_terminal = is_for_terminal(None)
             write(formatted_plan(planned, as_json=flags["json"], to_terminal=to_terminal))

@@ -85,6 +85,12 @@ class ModelDescription:
         MARGIN = "MARGIN"
 
 
+class CompareExplanationsRequest:
+    """Limits and enumerations of `CompareExplanationsRequest`."""
+
+    plots = Limits(default=True)
+
+
 class ComparisonOptions:
     """Limits and enumerations of `ComparisonOptions`."""
 
@@ -98,6 +104,13 @@ class ComparisonOptions:
     confidence_level = Limits(default=0.95, min=0.5, max=0.999)
     correction = Limits(default=Correction.HOLM)
     leading_count = Limits(default=5, min=1, max=100)
+
+
+class ComparisonRule:
+    """Limits and enumerations of `ComparisonRule`."""
+
+    max_change = Limits(default=None, min=0.0)
+    level = Limits(default=0.95, min=0.5, max=0.999)
 
 
 class DescribeTableRequest:
@@ -332,6 +345,12 @@ class ReadExplanationRequest:
     """Limits and enumerations of `ReadExplanationRequest`."""
 
     offset = Limits(default=0.0, min=0.0)
+
+
+class Reference:
+    """Limits and enumerations of `Reference`."""
+
+    rules = Limits(default=None, max_items=1_000)
 
 
 class StartExplanationRequest:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 class ServiceMethod(Enum):
     """Method of the service that computes, by its name in logs and metrics.
 
-    A runner answers the first six. ANSWER and PARTS decode answers that are kept; ROWS decodes
+    A runner answers the first seven. ANSWER and PARTS decode answers that are kept; ROWS decodes
     rows that an explainer explains; MODEL puts a model in several files together.
     """
 
@@ -21,6 +21,7 @@ class ServiceMethod(Enum):
     DESCRIBE_TABLE = "describe_table"
     PREDICT = "predict"
     CHECK = "check"
+    COMPARE = "compare"
     ANSWER = "answer"
     PARTS = "parts"
     ROWS = "rows"

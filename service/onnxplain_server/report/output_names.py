@@ -49,7 +49,8 @@ def with_names_of(
     name_of = output_naming(answer)
     named = ExplanationComparison()
     named.CopyFrom(comparison)
-    for told in (named.differences, named.curves, named.rankings, named.unmatched):
+    told_of = named.differences, named.curves, named.rankings, named.unmatched, named.findings
+    for told in told_of:
         for each in told:
             each.output_name = name_of(each.output_name)
     return named

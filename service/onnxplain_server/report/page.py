@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
@@ -17,7 +17,6 @@ from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain.v1.plot_pb2 import Plot
 
 from onnxplain_server.core.warnings import Tells
-from onnxplain_server.methods.changes.rules import GateFinding
 from onnxplain_server.plots.elements.labels import clean, distinguish
 from onnxplain_server.report import facts, key_figures, summary
 from onnxplain_server.report.changes.change_figures import change_figures
@@ -116,7 +115,6 @@ def _title(answer: ExplainResponse, name: str) -> str:
 def of_comparison(
     comparison: ExplanationComparison,
     answer: ExplainResponse,
-    rules: Sequence[GateFinding] = (),
 ) -> str:
     """Render the page of a comparison, whose outputs have their names for reports.
 
@@ -124,8 +122,6 @@ def of_comparison(
     ----------
     answer : ExplainResponse
         That was compared with the reference.
-    rules : sequence of GateFinding
-        Rules about it, with their verdicts.
 
     Raises
     ------
@@ -143,7 +139,7 @@ def of_comparison(
             key_figures=figures,
             key_figure_count=page_rules().most_key_figures,
             leading_count=1,
-            sections=change_sections(comparison, rules, has_key_figures=bool(figures)),
+            sections=change_sections(comparison, has_key_figures=bool(figures)),
             model=facts.model(answer.model),
             receipt=[*reference_facts(comparison), *facts.receipt(answer.receipt)],
             options=[facts.options(explanation) for explanation in answer.explanations],
@@ -156,7 +152,7 @@ def _changes(answer: ExplainResponse) -> list[Section]:
     if not answer.HasField("comparison"):
         return []
     comparison = with_names_of(answer.comparison, answer)
-    return change_sections(comparison, (), sentences=tuple(changed(comparison)))
+    return change_sections(comparison, sentences=tuple(changed(comparison)))
 
 
 def of_plot(plot: Plot) -> str:

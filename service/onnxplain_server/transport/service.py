@@ -106,7 +106,7 @@ class Service:
     @property
     def ready(self) -> bool:
         """Return whether new requests are admitted and can be computed."""
-        return not self._scheduler.closed and self._ready()
+        return not self.is_stopping and self._ready()
 
     @property
     def is_stopping(self) -> bool:
@@ -129,16 +129,6 @@ class Service:
         """
         return Events(ticket.control, partial(self._explain, request, ticket, reply_format))
 
-    def plan(self, request: AnyRequest, ticket: Ticket, reply_format: ReplyFormat) -> Reply:
-        """Plan an explanation without computing it."""
-        with self._slot(ticket, ServiceMethod.PLAN.value, request):
-            named = self._naming.name(ServiceMethod.PLAN, request, ticket)
-            host = self._context(named.ids, ticket)
-            reply = self._runner.answer(named.call(ServiceMethod.PLAN, reply_format), host)
-        # Behind the slot: what planning used is counted.
-        remaining = self.quotas.remaining(ticket.caller).message()
-        return reply if remaining is None else with_remaining_quota(reply, remaining, reply_format)
-
     def answer(
         self,
         method: ServiceMethod,
@@ -146,7 +136,9 @@ class Service:
         ticket: Ticket,
         reply_format: ReplyFormat,
     ) -> Reply:
-        """Answer a request for something else than an explanation, by this method of the runner."""
+        """Answer at once, by this method of the runner."""
+        if method is ServiceMethod.PLAN:
+            return self._plan(request, ticket, reply_format)
         usage, spans = ticket.caller.usage, ticket.caller.spans
         with self._slot(ticket, method.value, request):
             named = self._naming.name(method, request, ticket)
@@ -256,10 +248,21 @@ class Service:
         )
         return reply
 
+    def _plan(self, request: AnyRequest, ticket: Ticket, reply_format: ReplyFormat) -> Reply:
+        """Plan an explanation without computing it."""
+        method = ServiceMethod.PLAN
+        with self._slot(ticket, method.value, request):
+            named = self._naming.name(method, request, ticket)
+            call = named.call(method, reply_format)
+            reply = self._runner.answer(call, self._context(named.ids, ticket))
+        # Behind the slot: what planning used is counted.
+        remaining = self.quotas.remaining(ticket.caller).message()
+        return reply if remaining is None else with_remaining_quota(reply, remaining, reply_format)
+
     def _plan_kept(self, named: NamedRequest, ticket: Ticket, caller: Caller) -> Reply:
         """Plan an operation in the name of a caller, which counts it apart from the operation."""
-        host = self._context(named.ids, ticket, caller=caller)
-        return self._runner.answer(named.call(ServiceMethod.PLAN, ReplyFormat.KEPT), host)
+        call = named.call(ServiceMethod.PLAN, ReplyFormat.KEPT)
+        return self._runner.answer(call, self._context(named.ids, ticket, caller=caller))
 
     def _context(
         self,

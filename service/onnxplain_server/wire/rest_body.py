@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import IO, Protocol, TypeVar, cast
+from typing import IO, Any, Protocol, TypeVar, cast
 
 from google.protobuf.message import DecodeError
 from onnxplain.v1.explanation_service_pb2 import (
@@ -32,7 +32,7 @@ from onnxplain_server.wire.explained import explained_rows
 from onnxplain_server.wire.kept_parts import separate_parts
 from onnxplain_server.wire.media_types import CHARSETS, FORM
 from onnxplain_server.wire.protobuf_split import files_beside, pin_without_uri
-from onnxplain_server.wire.request_messages import REQUESTS, FileRequest
+from onnxplain_server.wire.request_messages import REQUESTS, files_of
 from onnxplain_server.wire.requests import model_files
 from onnxplain_server.wire.rest_request import File
 
@@ -81,9 +81,8 @@ def decode(method: ServiceMethod, media_type: str, body: bytes | BodyReader) -> 
         request, takes_interactions = explained_rows.read(media_type, content)
         return replace(_split(request), takes_interactions=takes_interactions)
     request = REQUESTS[method]
-    if method is ServiceMethod.DESCRIBE:
-        return _split(canonical.decode(content, request))
-    return _split(rest_request.from_json(content, request))
+    read = rest_request.from_json if "table" in files_of(method) else canonical.decode
+    return _split(read(content, request))
 
 
 def _answer(content: bytes) -> RequestParts:
@@ -185,7 +184,7 @@ def _content(file: FileStorage) -> bytes:
     return stream.getvalue() if isinstance(stream, io.BytesIO) else stream.read()
 
 
-def _form_with_rows(form: _Form, kind: type[rest_request.Rows]) -> RequestParts:
+def _form_with_rows(form: _Form, kind: type[Any]) -> RequestParts:
     form.check_names({"model", "model_files", "table", "request"})
     file, files = form.file("model"), form.model_files()
     named = replace(file, content=b"") if file else None
@@ -214,12 +213,13 @@ def _describe_form(form: _Form) -> RequestParts:
     return RequestParts(b"", _together(file, files))
 
 
-def _split(message: FileRequest) -> RequestParts:
+def _split(message: Any) -> RequestParts:
     """Take model and table out of a message."""
-    model = _model_part(message.model)
+    fields = message.DESCRIPTOR.fields_by_name
+    model = _model_part(message.model) if "model" in fields else None
     if model is not None:
         message.ClearField("model")
-    table = None if isinstance(message, DescribeModelRequest) else _table_part(message.table)
+    table = _table_part(message.table) if "table" in fields else None
     if table is not None:
         message.ClearField("table")
     return RequestParts(message.SerializeToString(), model, table)

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TypeVar
+from typing import Any
 
-from onnxplain.v1.explanation_service_pb2 import (
-    CheckModelRequest,
-    DescribeTableRequest,
-    ExplainRequest,
-    PredictRequest,
-)
+from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 
 from onnxplain_server.core.contract_limits import ExplainRequest as ExplainRequestLimits
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -19,9 +14,6 @@ from onnxplain_server.wire import canonical
 from onnxplain_server.wire.media_types import table_form
 from onnxplain_server.wire.rest_table import FORMS, TABLE_SHAPES, read_table
 from onnxplain_server.wire.scanning.json_reader import MessageShape
-
-Rows = TypeVar("Rows", ExplainRequest, DescribeTableRequest, PredictRequest, CheckModelRequest)
-"""Request with a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +25,7 @@ class File:
     media_type: str
 
 
-def from_json(text: bytes, kind: type[Rows]) -> Rows:
+def from_json(text: bytes, kind: type[Any]) -> Any:
     """Read a request in canonical JSON, whose table may have one of MLflow's forms instead.
 
     Raises
@@ -62,7 +54,7 @@ def from_json(text: bytes, kind: type[Rows]) -> Rows:
     return request
 
 
-def from_files(model: File | None, table: File | None, text: bytes, kind: type[Rows]) -> Rows:
+def from_files(model: File | None, table: File | None, text: bytes, kind: type[Any]) -> Any:
     """Read a request whose model, table or both are files next to its JSON.
 
     Raises

@@ -16,8 +16,10 @@ from google.protobuf.message import Message
 from onnxplain.results.canonical_json import to_json
 from onnxplain.table_files import from_bytes
 from onnxplain.tables import to_table
+from onnxplain.transport.rpcs import CHECK, COMPARE, DESCRIBE, DESCRIBE_TABLE, PREDICT
 from onnxplain.v1.explanation_service_pb2 import (
     CheckModelRequest,
+    CompareExplanationsRequest,
     DescribeModelRequest,
     DescribeTableRequest,
     ExplainRequest,
@@ -55,22 +57,27 @@ def _stream(client: onnxplain.Client, root: Path, case: Mapping[str, Any]) -> di
 
 def _describe(client: onnxplain.Client, root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
     request = DescribeModelRequest(model=_model(root, case))
-    return _response(client.messages.describe(request))
+    return _response(client.messages.answer(DESCRIBE, request))
 
 
 def _describe_table(
     client: onnxplain.Client, root: Path, case: Mapping[str, Any]
 ) -> dict[str, Any]:
     request = _with_files(root, case, DescribeTableRequest())
-    return _response(client.messages.describe_table(request))
+    return _response(client.messages.answer(DESCRIBE_TABLE, request))
 
 
 def _predict(client: onnxplain.Client, root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
-    return _response(client.messages.predict(_with_files(root, case, PredictRequest())))
+    return _response(client.messages.answer(PREDICT, _with_files(root, case, PredictRequest())))
 
 
 def _check(client: onnxplain.Client, root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
-    return _response(client.messages.check(_with_files(root, case, CheckModelRequest())))
+    return _response(client.messages.answer(CHECK, _with_files(root, case, CheckModelRequest())))
+
+
+def _compare(client: onnxplain.Client, _root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
+    request = json_format.ParseDict(case["request"], CompareExplanationsRequest())
+    return _response(client.messages.answer(COMPARE, request))
 
 
 def _upload(client: onnxplain.Client, root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,6 +104,7 @@ _CALLS = {
     "describe_table": _describe_table,
     "predict": _predict,
     "check": _check,
+    "compare": _compare,
     "upload": _upload,
     "cancel": _cancel,
 }

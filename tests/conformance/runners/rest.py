@@ -17,7 +17,8 @@ TYPES = {
     ".onnx": "application/octet-stream",
 }
 
-_ABOUT_ROWS = {
+_ROUTES = {
+    "explain": "/v1/explanations",
     "describe_table": "/v1/tables:describe",
     "predict": "/v1/predictions",
     "check": "/v1/models:check",
@@ -27,15 +28,15 @@ _ABOUT_ROWS = {
 def answer(root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
     """Ask one case."""
     match case["call"]:
-        case "explain":
-            return _told(_curl("/v1/explanations", *_form(root, case), *_headers(case)))
+        case "explain" | "describe_table" | "predict" | "check":
+            return _told(_curl(_ROUTES[case["call"]], *_form(root, case), *_headers(case)))
         case "stream":
             headers = ("-H", "Accept: text/event-stream")
             return _events(_curl("/v1/explanations", *_form(root, case), *headers))
         case "describe":
             return _told(_curl("/v1/models:describe", "-F", f"model=@{root / case['model']}"))
-        case "describe_table" | "predict" | "check":
-            return _told(_curl(_ABOUT_ROWS[case["call"]], *_form(root, case)))
+        case "compare":
+            return _told(_json("/v1/comparisons", case["request"]))
         case "upload":
             return _uploaded(root, case)
         case _:
@@ -49,7 +50,7 @@ def _uploaded(root: Path, case: Mapping[str, Any]) -> dict[str, Any]:
         "table": _put("/v1/tables", root / case["table"]),
     }
     request = case["request"] | {kind: {"id": found} for kind, found in ids.items()}
-    return {**_told(_json(request)), "ids": ids}
+    return {**_told(_json("/v1/explanations", request)), "ids": ids}
 
 
 def _put(route: str, file: Path) -> str:
@@ -69,9 +70,9 @@ def _model_files(root: Path, case: Mapping[str, Any]) -> Sequence[str]:
     return [f"model_files=@{folder / name};filename={name}" for name in names]
 
 
-def _json(request: Mapping[str, Any]) -> bytes:
+def _json(route: str, request: Mapping[str, Any]) -> bytes:
     headers = ("-H", "Content-Type: application/json")
-    return _curl("/v1/explanations", "--data-binary", json.dumps(request), *headers)
+    return _curl(route, "--data-binary", json.dumps(request), *headers)
 
 
 def _form(root: Path, case: Mapping[str, Any]) -> Sequence[str]:

@@ -12,6 +12,7 @@ import onnxplain
 import pytest
 from onnx import TensorProto, helper
 from onnxplain.requests.rows import to_predict_request
+from onnxplain.transport.rpcs import CHECK
 from onnxplain.v1.explanation_service_pb2 import CheckModelRequest
 from onnxplain_server.explain.expected_predictions.differences import (
     agree,
@@ -227,7 +228,7 @@ def test_a_check_without_expected_predictions_is_refused(
 ) -> None:
     request = to_predict_request(total, {"a": [1.0, 2], "b": [1.0, 1]})
     with pytest.raises(onnxplain.ExplainError, match="no expected predictions") as refused:
-        client.messages.check(CheckModelRequest(model=request.model, table=request.table))
+        client.messages.answer(CHECK, CheckModelRequest(model=request.model, table=request.table))
 
     assert refused.value.reason == "INVALID_REQUEST"
 

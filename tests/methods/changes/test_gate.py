@@ -13,7 +13,7 @@ from onnxplain_server.methods.changes.gate import judge
 from onnxplain_server.methods.changes.matching import KeptStatistics
 from onnxplain_server.methods.changes.rules import GateFinding
 from onnxplain_server.methods.resampling import ReplicatedStatistic
-from onnxplain_server.wire.comparisons.rules import read_rules
+from onnxplain_server.wire.comparisons.rules import gate_rules, read_rules
 
 NAMES = ("zip", "age", "sex", "pay")
 
@@ -51,7 +51,9 @@ def judged(
     how = {"is_paired": True, "are_classes": False}
     pairs = [(0, *sides)]
     changes = compare(pairs, ChangeOptions(leading_count=2), **how)
-    (found,) = judge(read_rules(f"[[rule]]\n{rule}".encode()), pairs, changes, **how)
+    (found,) = judge(
+        gate_rules(read_rules(f"[[rule]]\n{rule}".encode()), "rule"), pairs, changes, **how
+    )
     return found
 
 
@@ -110,7 +112,9 @@ def test_each_rule_has_each_outcome(rule, after, expected) -> None:
 )
 def test_equal_numbers_are_neither_larger_nor_smaller(holds, verdict) -> None:
     own = KeptStatistics(("y",), (number("AVERAGE_LOSS", (), 1.0, 0.1, 0),))
-    rules = read_rules(f'[[rule]]\nstatistic = "average_loss"\nholds = "{holds}"'.encode())
+    rules = gate_rules(
+        read_rules(f'[[rule]]\nstatistic = "average_loss"\nholds = "{holds}"'.encode()), "rule"
+    )
     (found,) = judge(rules, [(0, own, own)], Changes(), is_paired=True, are_classes=False)
 
     assert found.verdict == verdict
@@ -121,7 +125,9 @@ def test_a_feature_that_comes_into_use_is_a_new_leading_one() -> None:
     how = {"is_paired": True, "are_classes": False}
     pairs = [(0, sides[0], sides[1])]
     changes = compare(pairs, ChangeOptions(), **how)
-    (found,) = judge(read_rules(f"[[rule]]\n{LEADING}".encode()), pairs, changes, **how)
+    (found,) = judge(
+        gate_rules(read_rules(f"[[rule]]\n{LEADING}".encode()), "rule"), pairs, changes, **how
+    )
 
     assert found.verdict == "FAILS"
     assert found.subject is not None
@@ -138,7 +144,7 @@ def test_points_that_a_curve_does_not_reach_are_counted(shift, verdict, counts) 
     sides = [
         KeptStatistics(("y",), (each,)) for each in (own, replace(own, grid=(own.grid[0] + shift,)))
     ]
-    rules = read_rules(f"[[rule]]\n{CURVE}".encode())
+    rules = gate_rules(read_rules(f"[[rule]]\n{CURVE}".encode()), "rule")
     pairs = [(0, sides[0], sides[1])]
     (found,) = judge(rules, pairs, Changes(), is_paired=True, are_classes=False)
 
@@ -150,7 +156,9 @@ def test_tables_that_draw_the_same_numbers_are_independent() -> None:
     """Replicates of one seed are equal by number, though the rows of two tables are not."""
     own = number("AVERAGE_LOSS", (), 1.0, 0.1, 0)
     side = KeptStatistics(("y",), (own,))
-    rules = read_rules(b'[[rule]]\nstatistic = "average_loss"\nholds = "change <= 0.01"')
+    rules = gate_rules(
+        read_rules(b'[[rule]]\nstatistic = "average_loss"\nholds = "change <= 0.01"'), "rule"
+    )
     widths = []
     for is_paired in (True, False):
         (found,) = judge(
@@ -201,7 +209,10 @@ def test_a_rule_about_many_statistics_is_held_to_one_level() -> None:
             for k, own in enumerate(values)
         ]
         how = {"is_paired": False, "are_classes": False}
-        rules = read_rules(b'[[rule]]\nstatistic = "firm_importance"\nmax_change = 0\nlevel = 0.9')
+        rules = gate_rules(
+            read_rules(b'[[rule]]\nstatistic = "firm_importance"\nmax_change = 0\nlevel = 0.9'),
+            "rule",
+        )
         pairs = [(0, sides[0], sides[1])]
         (found,) = judge(rules, pairs, compare(pairs, ChangeOptions(), **how), **how)
         fails += found.verdict == "FAILS"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import onnxplain
+from onnxplain.transport.rpcs import DESCRIBE
 from onnxplain.v1.explanation_service_pb2 import DescribeModelRequest
 from onnxplain.v1.model_pb2 import Model
 from rig import answers, cases
@@ -19,7 +20,7 @@ def write(file: Path) -> None:
             _line(out, case.name, client.messages.explain(case.request))
         for name in cases.model_names():
             request = DescribeModelRequest(model=Model(content=cases.model(name)))
-            _line(out, f"describe-{name}", client.messages.describe(request))
+            _line(out, f"describe-{name}", client.messages.answer(DESCRIBE, request))
 
 
 def read(file: Path) -> dict[str, dict[str, Any]]:

@@ -128,6 +128,11 @@ func (q question) call(ctx context.Context, client *onnxplain.Client) (answer, e
 		options := &onnxplainv1.CheckModelRequest{}
 		q.options(options)
 		return response(client.CheckModel(ctx, q.model(), q.table(), options))
+	case "compare":
+		request := &onnxplainv1.CompareExplanationsRequest{}
+		q.options(request)
+		found, err := client.CompareExplanations(ctx, request)
+		return response(&onnxplainv1.CompareExplanationsResponse{Comparison: found}, err)
 	case "stream":
 		return q.stream(ctx, client)
 	case "upload":

@@ -9,6 +9,7 @@ from typing import Any
 from onnxplain.requests.fitted_models import fitted_model
 from onnxplain.transport.async_calls import AsyncRemote
 from onnxplain.transport.messages import Messages
+from onnxplain.transport.rpcs import CHECK
 
 
 class FittedCalls:
@@ -28,7 +29,7 @@ class FittedCalls:
         fitted = fitted_model(model, table, columns)
         if fitted is None:
             return model
-        return fitted.checked(self.messages.check(fitted.request, timeout=timeout))
+        return fitted.checked(self.messages.answer(CHECK, fitted.request, timeout=timeout))
 
 
 class AsyncFittedCalls:
@@ -47,4 +48,4 @@ class AsyncFittedCalls:
         fitted = await asyncio.to_thread(fitted_model, model, table, columns)
         if fitted is None:
             return model
-        return fitted.checked(await self.messages.check(fitted.request, timeout=timeout))
+        return fitted.checked(await self.messages.answer(CHECK, fitted.request, timeout=timeout))

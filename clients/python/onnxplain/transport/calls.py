@@ -15,25 +15,17 @@ from onnxplain.transport.connection import Connection
 from onnxplain.transport.error_translation import translate_errors
 from onnxplain.transport.operation_calls import RemoteOperations
 from onnxplain.transport.retry import Attempts
+from onnxplain.transport.rpcs import Request, Response, Rpc
 from onnxplain.transport.uploads import File, PendingRequest, model_parts, table_parts
 from onnxplain.v1.explanation_service_pb2 import (
-    CheckModelRequest,
-    CheckModelResponse,
-    DescribeModelRequest,
-    DescribeModelResponse,
-    DescribeTableRequest,
-    DescribeTableResponse,
     ExplainRequest,
     ExplainResponse,
     ExplainStreamRequest,
     ExplainStreamResponse,
-    PredictRequest,
-    PredictResponse,
     StartExplanationRequest,
 )
 from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
 from onnxplain.v1.model_pb2 import Model
-from onnxplain.v1.plan_pb2 import ExplanationPlan
 
 _Response = TypeVar("_Response")
 
@@ -116,56 +108,19 @@ class Remote:
             ),
         )
 
-    def plan(
-        self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
-    ) -> ExplanationPlan:
-        """Call PlanExplanation."""
-        plan: ExplanationPlan = self._answer(self._service.PlanExplanation, request, timeout, files)
-        return plan
-
-    def describe(
+    def answer(
         self,
-        request: DescribeModelRequest,
+        rpc: Rpc[Request, Response],
+        request: Request,
         *,
         timeout: float | None = None,
         files: Sequence[File] = (),
-    ) -> DescribeModelResponse:
-        """Call DescribeModel."""
-        response: DescribeModelResponse = self._answer(
-            self._service.DescribeModel, request, timeout, files
-        )
-        return response
-
-    def describe_table(
-        self,
-        request: DescribeTableRequest,
-        *,
-        timeout: float | None = None,
-        files: Sequence[File] = (),
-    ) -> DescribeTableResponse:
-        """Call DescribeTable."""
-        response: DescribeTableResponse = self._answer(
-            self._service.DescribeTable, request, timeout, files
-        )
-        return response
-
-    def predict(
-        self, request: PredictRequest, *, timeout: float | None = None, files: Sequence[File] = ()
-    ) -> PredictResponse:
-        """Call Predict."""
-        response: PredictResponse = self._answer(self._service.Predict, request, timeout, files)
-        return response
-
-    def check(
-        self,
-        request: CheckModelRequest,
-        *,
-        timeout: float | None = None,
-        files: Sequence[File] = (),
-    ) -> CheckModelResponse:
-        """Call CheckModel."""
-        response: CheckModelResponse = self._answer(
-            self._service.CheckModel, request, timeout, files
+    ) -> Response:
+        """Call an RPC that answers at once."""
+        pending = PendingRequest(request, files, self._connection.message_limit)
+        method = getattr(self._service, rpc.name)
+        response: Response = self._call_with_uploads(
+            pending, timeout, lambda r, s: method(r, **self._connection.call_options(s))
         )
         return response
 
@@ -185,15 +140,6 @@ class Remote:
     def close(self) -> None:
         """Close the channel."""
         self._channel.close()
-
-    def _answer(
-        self, method: Any, request: Any, timeout: float | None, files: Sequence[File]
-    ) -> Any:
-        """Call a method of the service that answers at once."""
-        pending = PendingRequest(request, files, self._connection.message_limit)
-        return self._call_with_uploads(
-            pending, timeout, lambda r, s: method(r, **self._connection.call_options(s))
-        )
 
     def _call_with_uploads(
         self,

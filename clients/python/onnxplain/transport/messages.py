@@ -7,21 +7,13 @@ from typing import Any, Protocol
 
 from onnxplain.progress import ProgressCallback
 from onnxplain.transport.operation_calls import OperationMessages
+from onnxplain.transport.rpcs import Request, Response, Rpc
 from onnxplain.transport.uploads import File
 from onnxplain.v1.explanation_service_pb2 import (
-    CheckModelRequest,
-    CheckModelResponse,
-    DescribeModelRequest,
-    DescribeModelResponse,
-    DescribeTableRequest,
-    DescribeTableResponse,
     ExplainRequest,
     ExplainResponse,
     ExplainStreamResponse,
-    PredictRequest,
-    PredictResponse,
 )
-from onnxplain.v1.plan_pb2 import ExplanationPlan
 
 
 class Messages(Protocol):
@@ -60,42 +52,15 @@ class Messages(Protocol):
     ) -> Any:
         """Start an explanation, and return its google.longrunning.Operation."""
 
-    def plan(
-        self, request: ExplainRequest, *, timeout: float | None = None, files: Sequence[File] = ()
-    ) -> ExplanationPlan:
-        """Plan an explanation without computing it."""
-
-    def describe(
+    def answer(
         self,
-        request: DescribeModelRequest,
+        rpc: Rpc[Request, Response],
+        request: Request,
         *,
         timeout: float | None = None,
         files: Sequence[File] = (),
-    ) -> DescribeModelResponse:
-        """Describe the inputs and outputs of a model."""
-
-    def describe_table(
-        self,
-        request: DescribeTableRequest,
-        *,
-        timeout: float | None = None,
-        files: Sequence[File] = (),
-    ) -> DescribeTableResponse:
-        """Describe a table, and match it with a model."""
-
-    def predict(
-        self, request: PredictRequest, *, timeout: float | None = None, files: Sequence[File] = ()
-    ) -> PredictResponse:
-        """Predict rows of a table."""
-
-    def check(
-        self,
-        request: CheckModelRequest,
-        *,
-        timeout: float | None = None,
-        files: Sequence[File] = (),
-    ) -> CheckModelResponse:
-        """Compare a model with expected predictions."""
+    ) -> Response:
+        """Call an RPC that answers at once."""
 
     def upload(self, file: File, *, timeout: float | None = None) -> str:
         """Upload a file for later calls, and return its id."""

@@ -5,16 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias
 
 from onnxplain.errors import ExplainError
-from onnxplain.v1.explanation_service_pb2 import (
-    CheckModelRequest,
-    DescribeModelRequest,
-    DescribeTableRequest,
-    ExplainRequest,
-    PredictRequest,
-)
+from onnxplain.transport.rpcs import Request
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 from onnxplain.v1.upload_pb2 import UploadModelRequest, UploadTableRequest
@@ -27,15 +21,6 @@ PART_BYTES = 2**20
 
 _KINDS = ("model", "table")
 _FORMS = frozenset({"content", "arrow", "parquet", "csv"})
-
-_Request = TypeVar(
-    "_Request",
-    ExplainRequest,
-    DescribeModelRequest,
-    DescribeTableRequest,
-    PredictRequest,
-    CheckModelRequest,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +98,7 @@ def _parts(content: bytes, size: int) -> Iterator[bytes]:
         yield bytes(view[start : start + size])
 
 
-class PendingRequest(Generic[_Request]):
+class PendingRequest(Generic[Request]):
     """Request with the files that it references by id, for upload on demand.
 
     Parameters
@@ -132,8 +117,8 @@ class PendingRequest(Generic[_Request]):
         Message to send.
     """
 
-    def __init__(self, request: _Request, files: Sequence[File], limit: int) -> None:
-        self.request: _Request = request
+    def __init__(self, request: Request, files: Sequence[File], limit: int) -> None:
+        self.request: Request = request
         self._files: dict[str, File] = {_kind(file): file for file in files}
         while self.request.ByteSize() > limit and (kind := self._largest()):
             self._name(kind)

@@ -96,7 +96,7 @@ class ComparisonOptions(_message.Message):
     def __init__(self, confidence_level: _Optional[float] = ..., correction: _Optional[_Union[ComparisonOptions.Correction, str]] = ..., leading_count: _Optional[int] = ...) -> None: ...
 
 class ExplanationComparison(_message.Message):
-    __slots__ = ("is_paired", "pairing_reason", "reference_model_digest", "reference_table_digest", "reference_model_name", "options", "tested_count", "differences", "curves", "rankings", "unmatched", "plots")
+    __slots__ = ("is_paired", "pairing_reason", "reference_model_digest", "reference_table_digest", "reference_model_name", "options", "tested_count", "differences", "curves", "rankings", "unmatched", "plots", "findings")
     class Verdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         VERDICT_UNSPECIFIED: _ClassVar[ExplanationComparison.Verdict]
@@ -119,6 +119,7 @@ class ExplanationComparison(_message.Message):
     RANKINGS_FIELD_NUMBER: _ClassVar[int]
     UNMATCHED_FIELD_NUMBER: _ClassVar[int]
     PLOTS_FIELD_NUMBER: _ClassVar[int]
+    FINDINGS_FIELD_NUMBER: _ClassVar[int]
     is_paired: bool
     pairing_reason: str
     reference_model_digest: str
@@ -131,7 +132,8 @@ class ExplanationComparison(_message.Message):
     rankings: _containers.RepeatedCompositeFieldContainer[RankingComparison]
     unmatched: _containers.RepeatedCompositeFieldContainer[UnmatchedStatistic]
     plots: _containers.RepeatedCompositeFieldContainer[_plot_pb2.Plot]
-    def __init__(self, is_paired: bool = ..., pairing_reason: _Optional[str] = ..., reference_model_digest: _Optional[str] = ..., reference_table_digest: _Optional[str] = ..., reference_model_name: _Optional[str] = ..., options: _Optional[_Union[ComparisonOptions, _Mapping]] = ..., tested_count: _Optional[int] = ..., differences: _Optional[_Iterable[_Union[StatisticDifference, _Mapping]]] = ..., curves: _Optional[_Iterable[_Union[CurveDifference, _Mapping]]] = ..., rankings: _Optional[_Iterable[_Union[RankingComparison, _Mapping]]] = ..., unmatched: _Optional[_Iterable[_Union[UnmatchedStatistic, _Mapping]]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ...) -> None: ...
+    findings: _containers.RepeatedCompositeFieldContainer[RuleFinding]
+    def __init__(self, is_paired: bool = ..., pairing_reason: _Optional[str] = ..., reference_model_digest: _Optional[str] = ..., reference_table_digest: _Optional[str] = ..., reference_model_name: _Optional[str] = ..., options: _Optional[_Union[ComparisonOptions, _Mapping]] = ..., tested_count: _Optional[int] = ..., differences: _Optional[_Iterable[_Union[StatisticDifference, _Mapping]]] = ..., curves: _Optional[_Iterable[_Union[CurveDifference, _Mapping]]] = ..., rankings: _Optional[_Iterable[_Union[RankingComparison, _Mapping]]] = ..., unmatched: _Optional[_Iterable[_Union[UnmatchedStatistic, _Mapping]]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[RuleFinding, _Mapping]]] = ...) -> None: ...
 
 class StatisticDifference(_message.Message):
     __slots__ = ("explanation_index", "kind", "features", "group", "output_name", "reference_value", "value", "difference", "standard_error", "bias", "lower", "upper", "p_value", "adjusted_p_value", "verdict")
@@ -258,3 +260,71 @@ class UnmatchedStatistic(_message.Message):
     output_name: str
     reason: str
     def __init__(self, kind: _Optional[_Union[ReplicatedStatistic.Kind, str]] = ..., features: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., output_name: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+
+class ComparisonRule(_message.Message):
+    __slots__ = ("name", "statistic", "ranking", "features", "group", "output", "holds", "max_change", "new_leading_features", "level")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    STATISTIC_FIELD_NUMBER: _ClassVar[int]
+    RANKING_FIELD_NUMBER: _ClassVar[int]
+    FEATURES_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_FIELD_NUMBER: _ClassVar[int]
+    HOLDS_FIELD_NUMBER: _ClassVar[int]
+    MAX_CHANGE_FIELD_NUMBER: _ClassVar[int]
+    NEW_LEADING_FEATURES_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    statistic: ReplicatedStatistic.Kind
+    ranking: ReplicatedStatistic.Kind
+    features: _containers.RepeatedScalarFieldContainer[str]
+    group: str
+    output: str
+    holds: str
+    max_change: float
+    new_leading_features: bool
+    level: float
+    def __init__(self, name: _Optional[str] = ..., statistic: _Optional[_Union[ReplicatedStatistic.Kind, str]] = ..., ranking: _Optional[_Union[ReplicatedStatistic.Kind, str]] = ..., features: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., output: _Optional[str] = ..., holds: _Optional[str] = ..., max_change: _Optional[float] = ..., new_leading_features: bool = ..., level: _Optional[float] = ...) -> None: ...
+
+class RuleFinding(_message.Message):
+    __slots__ = ("rule", "verdict", "explanation_index", "kind", "features", "group", "output_name", "reference_value", "value", "margin", "lower", "upper", "count", "missed_count", "reason")
+    class Verdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        VERDICT_UNSPECIFIED: _ClassVar[RuleFinding.Verdict]
+        HOLDS: _ClassVar[RuleFinding.Verdict]
+        FAILS: _ClassVar[RuleFinding.Verdict]
+        UNDECIDED: _ClassVar[RuleFinding.Verdict]
+    VERDICT_UNSPECIFIED: RuleFinding.Verdict
+    HOLDS: RuleFinding.Verdict
+    FAILS: RuleFinding.Verdict
+    UNDECIDED: RuleFinding.Verdict
+    RULE_FIELD_NUMBER: _ClassVar[int]
+    VERDICT_FIELD_NUMBER: _ClassVar[int]
+    EXPLANATION_INDEX_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    FEATURES_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_NAME_FIELD_NUMBER: _ClassVar[int]
+    REFERENCE_VALUE_FIELD_NUMBER: _ClassVar[int]
+    VALUE_FIELD_NUMBER: _ClassVar[int]
+    MARGIN_FIELD_NUMBER: _ClassVar[int]
+    LOWER_FIELD_NUMBER: _ClassVar[int]
+    UPPER_FIELD_NUMBER: _ClassVar[int]
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    MISSED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    rule: ComparisonRule
+    verdict: RuleFinding.Verdict
+    explanation_index: int
+    kind: ReplicatedStatistic.Kind
+    features: _containers.RepeatedScalarFieldContainer[str]
+    group: str
+    output_name: str
+    reference_value: float
+    value: float
+    margin: float
+    lower: float
+    upper: float
+    count: int
+    missed_count: int
+    reason: str
+    def __init__(self, rule: _Optional[_Union[ComparisonRule, _Mapping]] = ..., verdict: _Optional[_Union[RuleFinding.Verdict, str]] = ..., explanation_index: _Optional[int] = ..., kind: _Optional[_Union[ReplicatedStatistic.Kind, str]] = ..., features: _Optional[_Iterable[str]] = ..., group: _Optional[str] = ..., output_name: _Optional[str] = ..., reference_value: _Optional[float] = ..., value: _Optional[float] = ..., margin: _Optional[float] = ..., lower: _Optional[float] = ..., upper: _Optional[float] = ..., count: _Optional[int] = ..., missed_count: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...

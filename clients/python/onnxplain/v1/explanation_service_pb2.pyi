@@ -98,12 +98,14 @@ class ExplainRequest(_message.Message):
     def __init__(self, model: _Optional[_Union[_model_pb2.Model, _Mapping]] = ..., table: _Optional[_Union[_table_pb2.Table, _Mapping]] = ..., feature_columns: _Optional[_Iterable[str]] = ..., target_column: _Optional[str] = ..., weight_column: _Optional[str] = ..., output_indices: _Optional[_Iterable[int]] = ..., scale: _Optional[_Union[_model_pb2.ModelDescription.Scale, str]] = ..., engine: _Optional[_Union[ExplainRequest.Engine, str]] = ..., row_count: _Optional[int] = ..., seed: _Optional[int] = ..., methods: _Optional[_Iterable[_Union[MethodOptions, _Mapping]]] = ..., plots: bool = ..., allow_inconsistent_model: bool = ..., class_labels: _Optional[_Iterable[str]] = ..., prediction: _Optional[_Iterable[str]] = ..., model_name: _Optional[str] = ..., outputs: _Optional[_Iterable[str]] = ..., budget_seconds: _Optional[float] = ..., budget_predicted_row_count: _Optional[float] = ..., partial: bool = ..., result_uri: _Optional[str] = ..., input_columns: _Optional[_Iterable[_Union[InputColumns, _Mapping]]] = ..., target_columns: _Optional[_Iterable[str]] = ..., expected_prediction_columns: _Optional[_Iterable[str]] = ..., cluster_column: _Optional[str] = ..., replicates: bool = ..., reference: _Optional[_Union[Reference, _Mapping]] = ...) -> None: ...
 
 class Reference(_message.Message):
-    __slots__ = ("answer", "options")
+    __slots__ = ("answer", "options", "rules")
     ANSWER_FIELD_NUMBER: _ClassVar[int]
     OPTIONS_FIELD_NUMBER: _ClassVar[int]
+    RULES_FIELD_NUMBER: _ClassVar[int]
     answer: ExplainResponse
     options: _explanation_comparison_pb2.ComparisonOptions
-    def __init__(self, answer: _Optional[_Union[ExplainResponse, _Mapping]] = ..., options: _Optional[_Union[_explanation_comparison_pb2.ComparisonOptions, _Mapping]] = ...) -> None: ...
+    rules: _containers.RepeatedCompositeFieldContainer[_explanation_comparison_pb2.ComparisonRule]
+    def __init__(self, answer: _Optional[_Union[ExplainResponse, _Mapping]] = ..., options: _Optional[_Union[_explanation_comparison_pb2.ComparisonOptions, _Mapping]] = ..., rules: _Optional[_Iterable[_Union[_explanation_comparison_pb2.ComparisonRule, _Mapping]]] = ...) -> None: ...
 
 class MethodOptions(_message.Message):
     __slots__ = ("interactions", "partial_dependence", "individual_conditional_expectation", "permutation_importance", "average_loss", "feature_vectors", "firm", "swarm", "attributions", "accumulated_local_effects")
@@ -572,3 +574,19 @@ class CheckModelResponse(_message.Message):
     comparison: _prediction_comparison_pb2.PredictionComparison
     warnings: _containers.RepeatedCompositeFieldContainer[Warning]
     def __init__(self, comparison: _Optional[_Union[_prediction_comparison_pb2.PredictionComparison, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[Warning, _Mapping]]] = ...) -> None: ...
+
+class CompareExplanationsRequest(_message.Message):
+    __slots__ = ("reference", "answer", "plots")
+    REFERENCE_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_FIELD_NUMBER: _ClassVar[int]
+    PLOTS_FIELD_NUMBER: _ClassVar[int]
+    reference: Reference
+    answer: ExplainResponse
+    plots: bool
+    def __init__(self, reference: _Optional[_Union[Reference, _Mapping]] = ..., answer: _Optional[_Union[ExplainResponse, _Mapping]] = ..., plots: bool = ...) -> None: ...
+
+class CompareExplanationsResponse(_message.Message):
+    __slots__ = ("comparison",)
+    COMPARISON_FIELD_NUMBER: _ClassVar[int]
+    comparison: _explanation_comparison_pb2.ExplanationComparison
+    def __init__(self, comparison: _Optional[_Union[_explanation_comparison_pb2.ExplanationComparison, _Mapping]] = ...) -> None: ...

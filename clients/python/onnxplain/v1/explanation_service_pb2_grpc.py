@@ -89,6 +89,11 @@ class ExplanationServiceStub(object):
                 request_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.CheckModelRequest.SerializeToString,
                 response_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.CheckModelResponse.FromString,
                 _registered_method=True)
+        self.CompareExplanations = channel.unary_unary(
+                '/onnxplain.v1.ExplanationService/CompareExplanations',
+                request_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.CompareExplanationsRequest.SerializeToString,
+                response_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.CompareExplanationsResponse.FromString,
+                _registered_method=True)
         self.UploadModel = channel.stream_unary(
                 '/onnxplain.v1.ExplanationService/UploadModel',
                 request_serializer=onnxplain_dot_v1_dot_upload__pb2.UploadModelRequest.SerializeToString,
@@ -187,6 +192,14 @@ class ExplanationServiceServicer(object):
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def CompareExplanations(self, request, context):
+        """Compares two answers that were kept: what has changed, what is no more than chance, and which rules hold.
+        Explains nothing. To explain and compare at once: `ExplainRequest.reference`.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def UploadModel(self, request_iterator, context):
         """Keeps a model for some time, so that requests can name it by its id. Saves
         sending it with each request, and allows models larger than a message.
@@ -254,6 +267,11 @@ def add_ExplanationServiceServicer_to_server(servicer, server):
                     servicer.CheckModel,
                     request_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.CheckModelRequest.FromString,
                     response_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.CheckModelResponse.SerializeToString,
+            ),
+            'CompareExplanations': grpc.unary_unary_rpc_method_handler(
+                    servicer.CompareExplanations,
+                    request_deserializer=onnxplain_dot_v1_dot_explanation__service__pb2.CompareExplanationsRequest.FromString,
+                    response_serializer=onnxplain_dot_v1_dot_explanation__service__pb2.CompareExplanationsResponse.SerializeToString,
             ),
             'UploadModel': grpc.stream_unary_rpc_method_handler(
                     servicer.UploadModel,
@@ -538,6 +556,33 @@ class ExplanationService(object):
             '/onnxplain.v1.ExplanationService/CheckModel',
             onnxplain_dot_v1_dot_explanation__service__pb2.CheckModelRequest.SerializeToString,
             onnxplain_dot_v1_dot_explanation__service__pb2.CheckModelResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def CompareExplanations(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/onnxplain.v1.ExplanationService/CompareExplanations',
+            onnxplain_dot_v1_dot_explanation__service__pb2.CompareExplanationsRequest.SerializeToString,
+            onnxplain_dot_v1_dot_explanation__service__pb2.CompareExplanationsResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -44,6 +44,7 @@ from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.trees.streaming.row_blocks import LargeTable
 from onnxplain_server.wire import answer, plan, question, reply
+from onnxplain_server.wire.comparisons.comparison import compare_answers
 from onnxplain_server.wire.comparisons.reference import fill_from_reference
 from onnxplain_server.wire.protobuf_split import detach_table
 from onnxplain_server.wire.result_tables.row_writing import write_rows
@@ -100,6 +101,7 @@ class InProcess:
             ServiceMethod.DESCRIBE_TABLE: described.answer,
             ServiceMethod.PREDICT: rows.predict,
             ServiceMethod.CHECK: rows.check,
+            ServiceMethod.COMPARE: _compare,
         }
 
     def answer(
@@ -266,3 +268,20 @@ class InProcess:
         """Shut the thread pools down after the running computations."""
         self._threads.shutdown()
         self._tables.close()
+
+
+def _compare(
+    call: Call, host: ComputationHost
+) -> tuple[service_pb2.CompareExplanationsResponse, Work]:
+    # Descriptions compare nothing, and load none of this.
+    from onnxplain_server.report.output_names import output_naming  # noqa: PLC0415
+
+    message = service_pb2.CompareExplanationsRequest()
+    with span("decode"):
+        question.parse(call.request, message)
+    host.advance(0, 0)
+    compared = compare_answers(message.reference, message.answer)
+    response = service_pb2.CompareExplanationsResponse(comparison=compared.message)
+    if message.plots or not message.HasField("plots"):
+        response.comparison.plots.extend(compared.plots(output_naming(message.answer)))
+    return response, NO_WORK

@@ -17,6 +17,13 @@ from onnxplain_server.trees.streaming.row_blocks import LargeTable
 from onnxplain_server.trees.streaming.workers import Workers
 
 _LOCAL = "file:///"
+_DONE = {
+    ServiceMethod.PLAN: "planned",
+    ServiceMethod.DESCRIBE_TABLE: "described",
+    ServiceMethod.PREDICT: "predicted",
+    ServiceMethod.CHECK: "checked",
+}
+"""What is refused, in words."""
 
 
 class LargeTables:
@@ -64,11 +71,10 @@ class LargeTableRunner:
         self._table = table
 
     def answer(self, call: Call, host: RunnerHost) -> Reply:
-        """Answer a request to explain without its table, refuse to plan it; see `Runner.answer`."""
-        if call.method is ServiceMethod.PLAN:
-            raise not_in_blocks("planned")
-        table = self._table if call.method is ServiceMethod.EXPLAIN else None
-        return self._runner.answer(call, host, table)
+        """Answer a request to explain without its table, refuse others; see `Runner.answer`."""
+        if call.method is not ServiceMethod.EXPLAIN:
+            raise not_in_blocks(_DONE[call.method])
+        return self._runner.answer(call, host, self._table)
 
 
 def not_in_blocks(done: str) -> ExplainError:

@@ -6,21 +6,23 @@ server of --endpoint; answers are compared here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import typer
-from onnxplain.v1.explanation_comparison_pb2 import ComparisonOptions
+from onnxplain.v1.explanation_comparison_pb2 import ComparisonOptions, RuleFinding
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Reference
 
 from onnxplain_server.cli import files
 from onnxplain_server.cli.comparing.compare_flags import OWN, SIDES
-from onnxplain_server.cli.comparing.sides import SideFlags, kept_answer, use_flags_of_explain
-from onnxplain_server.cli.failure import DIFFERS, RULE_FAILED, UsageFault, in_short
+from onnxplain_server.cli.comparing.sides import (
+    SideFlags,
+    exit_by,
+    kept_answer,
+    use_flags_of_explain,
+)
+from onnxplain_server.cli.failure import UsageFault, in_short
 from onnxplain_server.cli.requests import methods, request
-
-if TYPE_CHECKING:
-    from onnxplain_server.methods.changes.rules import GateFinding
 
 COMMAND_CLASS = methods.MethodCommand
 
@@ -50,12 +52,10 @@ def compare(context: typer.Context, **given: Any) -> None:
     shown = {name: given[name] for name in ("a", "b", "table", "table_b")}
     with in_short(request.names(context, {**shown, "request": None})):
         findings = _compare(context, given)
-    verdicts = {finding.verdict for finding in findings}
-    if verdicts - {"HOLDS"}:
-        raise typer.Exit(RULE_FAILED if "FAILS" in verdicts else DIFFERS)
+    exit_by(findings)
 
 
-def _compare(context: typer.Context, given: Mapping[str, Any]) -> list[GateFinding]:
+def _compare(context: typer.Context, given: Mapping[str, Any]) -> Sequence[RuleFinding]:
     """Write what has changed; return what is known of the rules."""
     from onnxplain_server.cli.output.comparison_tables import write_comparison
     from onnxplain_server.wire.comparisons.comparison import (  # noqa: PLC0415 - help needs no numpy
@@ -74,13 +74,12 @@ def _compare(context: typer.Context, given: Mapping[str, Any]) -> list[GateFindi
         correction=given["correction"],
         leading_count=given["leading_count"],
     )
-    reference = Reference(options=options)
+    reference = Reference(options=options, rules=rules)
     answer = _answers(context, given, reference)
     compared = compare_answers(reference, answer)
-    findings = compared.judge(rules)
     paths = {name: given[name] for name in ("junit_xml", "markdown", "output_file")}
-    write_comparison(compared, answer, findings, given["output"], paths)
-    return findings
+    write_comparison(compared, answer, given["output"], paths)
+    return compared.message.findings
 
 
 def _answers(

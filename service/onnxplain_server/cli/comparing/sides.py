@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
 import typer
+from onnxplain.transport.rpcs import DESCRIBE
 from onnxplain.uris import is_uri
+from onnxplain.v1.explanation_comparison_pb2 import RuleFinding
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
 
 from onnxplain_server.cli import backend, files
 from onnxplain_server.cli.comparing.compare_flags import OTHERWISE
 from onnxplain_server.cli.connection import Connection
 from onnxplain_server.cli.explain import explain
-from onnxplain_server.cli.failure import UsageFault
+from onnxplain_server.cli.failure import DIFFERS, RULE_FAILED, UsageFault
 from onnxplain_server.cli.files import STANDARD_INPUT
 from onnxplain_server.cli.output import progress
 from onnxplain_server.cli.requests import methods, remote_model, request
@@ -44,6 +47,13 @@ def kept_answer(path: str) -> ExplainResponse | None:
     return None
 
 
+def exit_by(findings: Iterable[RuleFinding]) -> None:
+    """End the command by the verdicts on rules; go on where all hold."""
+    verdicts = {finding.verdict for finding in findings}
+    if verdicts - {RuleFinding.HOLDS}:
+        raise typer.Exit(RULE_FAILED if RuleFinding.FAILS in verdicts else DIFFERS)
+
+
 class SideFlags:
     """Flags of `explain`, for either side."""
 
@@ -66,7 +76,7 @@ class SideFlags:
         remote = remote_model.remote_model(given["model"], given)
         message = request.build(remote or given["model"], table, None, request.flags_of(given))
         message.plots, message.replicates = False, True
-        texts = TextColumns(message, self._backend().describe)
+        texts = TextColumns(message, partial(self._backend().answer, DESCRIBE))
         asked = methods.from_context(self._context, texts)
         request.add_methods(message, asked or _default_methods(message))
         return message

@@ -7,25 +7,28 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
-from onnxplain.v1.explanation_comparison_pb2 import ComparisonOptions
+from onnxplain.v1.explanation_comparison_pb2 import ComparisonOptions, ComparisonRule, RuleFinding
 from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, Reference
 from onnxplain.v1.plot_pb2 import Plot
 
 from onnxplain_server.cli import files
 from onnxplain_server.cli.comparing.compare_flags import COMPARED_METHODS
 from onnxplain_server.cli.comparing.history import WatchHistory, time_name
-from onnxplain_server.cli.comparing.sides import SideFlags, kept_answer, use_flags_of_explain
+from onnxplain_server.cli.comparing.sides import (
+    SideFlags,
+    exit_by,
+    kept_answer,
+    use_flags_of_explain,
+)
 from onnxplain_server.cli.comparing.watch_flags import ARGUMENTS, DEFAULTS, WATCH
 from onnxplain_server.cli.failure import (
-    DIFFERS,
-    RULE_FAILED,
     CommandError,
     UsageFault,
     in_short,
@@ -35,7 +38,6 @@ from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.wire import canonical
 
 if TYPE_CHECKING:
-    from onnxplain_server.methods.changes.rules import GateFinding, GateRule
     from onnxplain_server.wire.comparisons.comparison import ComparedAnswers
 
 COMMAND_CLASS = methods.MethodCommand
@@ -63,9 +65,7 @@ def watch(context: typer.Context, **given: Any) -> None:
     paths = {"model": given["model"], "table": given["table"], "request": None}
     with in_short(request.names(context, paths)):
         findings = _watch(context, given)
-    verdicts = {finding.verdict for finding in findings}
-    if verdicts - {"HOLDS"}:
-        raise typer.Exit(RULE_FAILED if "FAILS" in verdicts else DIFFERS)
+    exit_by(findings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,9 @@ class _Found:
 
     answer: ExplainResponse
     compared: ComparedAnswers | None
-    findings: list[GateFinding]
 
 
-def _watch(context: typer.Context, given: Mapping[str, Any]) -> list[GateFinding]:
+def _watch(context: typer.Context, given: Mapping[str, Any]) -> Sequence[RuleFinding]:
     """Run once: explain, compare, keep, and tell; return what is known of the rules."""
     from onnxplain_server.wire.comparisons.rules import (  # noqa: PLC0415 - help needs no numpy
         read_rules,
@@ -92,14 +91,14 @@ def _watch(context: typer.Context, given: Mapping[str, Any]) -> list[GateFinding
     history.make()
     with files.destination(history.path(at)) as write:
         path = _reference_path(history, given["reference"], at)
-        found = _found(context, given, _reference(given, path), at, rules)
+        found = _found(context, given, _reference(given, path, rules), at)
         write(f"{canonical.encode(found.answer)}\n".encode())
         # Inside: a run that fails here keeps no answer, which its repetition would compare with.
         _tell(given, found, history, at)
         _write_metrics(given, found, at)
     if given["keep"]:
         history.prune(given["keep"], given["reference"])
-    return found.findings
+    return found.answer.comparison.findings
 
 
 def _reference_path(history: WatchHistory, given: str | None, at: datetime) -> Path | None:
@@ -110,8 +109,10 @@ def _reference_path(history: WatchHistory, given: str | None, at: datetime) -> P
     return newest.path if newest else None
 
 
-def _reference(given: Mapping[str, Any], path: Path | None) -> Reference | None:
-    """Read the reference, with the options of the comparison."""
+def _reference(
+    given: Mapping[str, Any], path: Path | None, rules: Sequence[ComparisonRule]
+) -> Reference | None:
+    """Read the reference, with the options and the rules of the comparison."""
     if path is None:
         return None
     try:
@@ -128,7 +129,7 @@ def _reference(given: Mapping[str, Any], path: Path | None) -> Reference | None:
         correction=given["correction"],
         leading_count=given["leading_count"],
     )
-    return Reference(answer=kept, options=options)
+    return Reference(answer=kept, options=options, rules=rules)
 
 
 def _found(
@@ -136,7 +137,6 @@ def _found(
     given: Mapping[str, Any],
     reference: Reference | None,
     at: datetime,
-    rules: list[GateRule],
 ) -> _Found:
     """Explain the newest rows, and compare them with the reference, if there is one."""
     from onnxplain_server.wire.comparisons.comparison import (  # noqa: PLC0415 - help needs no numpy
@@ -148,12 +148,12 @@ def _found(
     if given["result_prefix"]:
         message.result_uri = f"{given['result_prefix']}{time_name(at)}.binpb"
     if reference is None:
-        return _Found(flags.explain(message), None, [])
+        return _Found(flags.explain(message), None)
     _take_reference(message, reference, has_methods=bool(given["method"]))
     answer = flags.explain(message)
     compared = compare_answers(reference, answer)
-    answer.comparison.CopyFrom(compared.message())
-    return _Found(answer, compared, compared.judge(rules))
+    answer.comparison.CopyFrom(compared.message)
+    return _Found(answer, compared)
 
 
 def _take_reference(message: ExplainRequest, reference: Reference, *, has_methods: bool) -> None:
@@ -199,7 +199,7 @@ def _tell(given: Mapping[str, Any], found: _Found, history: WatchHistory, at: da
         runs = [*_earlier(history, at), (at, found.answer)]
         return draw_timelines(runs, output_naming(found.answer))
 
-    told = found.compared, found.answer, found.findings, given["output"], paths
+    told = found.compared, found.answer, given["output"], paths
     write_comparison(*told, timelines)
 
 
@@ -226,7 +226,7 @@ def _write_metrics(given: Mapping[str, Any], found: _Found, at: datetime) -> Non
     name = given["name"] or found.answer.receipt.model_name or "onnxplain"
     comparison = found.answer.comparison if found.compared else None
     own = name, at, given["interval"], given["metric_features"]
-    registry = registry_of(WatchRun(*own, found.answer, comparison, found.findings))
+    registry = registry_of(WatchRun(*own, found.answer, comparison))
     if given["metrics_file"]:
         with files.destination(given["metrics_file"]) as write:
             write(generate_latest(registry))

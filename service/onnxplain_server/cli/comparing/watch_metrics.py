@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
@@ -12,15 +12,19 @@ from onnxplain.v1.explanation_comparison_pb2 import (
     CurveDifference,
     ExplanationComparison,
     ReplicatedStatistic,
+    RuleFinding,
     StatisticDifference,
 )
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse
 from prometheus_client import CollectorRegistry, Gauge, push_to_gateway
 
 from onnxplain_server.cli.failure import CommandError
-from onnxplain_server.methods.changes.rules import GateFinding
 
-VERDICT_VALUES: Mapping[str, int] = {"HOLDS": 1, "FAILS": 0, "UNDECIDED": -1}
+VERDICT_VALUES: Mapping[int, int] = {
+    RuleFinding.HOLDS: 1,
+    RuleFinding.FAILS: 0,
+    RuleFinding.UNDECIDED: -1,
+}
 JOB = "onnxplain_watch"
 
 _RANKED = frozenset({
@@ -55,7 +59,6 @@ class WatchRun:
     answer : ExplainResponse
     comparison : ExplanationComparison or None
         None for the first run.
-    findings : sequence of GateFinding
     """
 
     name: str
@@ -64,7 +67,6 @@ class WatchRun:
     feature_count: int
     answer: ExplainResponse
     comparison: ExplanationComparison | None
-    findings: Sequence[GateFinding]
 
 
 def registry_of(run: WatchRun) -> CollectorRegistry:
@@ -96,7 +98,8 @@ def registry_of(run: WatchRun) -> CollectorRegistry:
     text = "Numbers and curves that have changed by more than chance."
     gauge("changed_statistics", text, counts, ("watch", "statistic"))
     verdicts: dict[Labels, float] = {
-        (own, finding.rule.name): (VERDICT_VALUES[finding.verdict]) for finding in run.findings
+        (own, finding.rule.name): VERDICT_VALUES[finding.verdict]
+        for finding in run.comparison.findings
     }
     text = "Verdict on a rule: 1 holds, 0 fails, -1 undecided."
     gauge("rule_verdict", text, verdicts, ("watch", "rule"))

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import inspect
 import uuid
+from functools import partial
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from onnxplain.transport.rpcs import DESCRIBE
 
 from onnxplain_server.cli.backend import RemoteBackend
 from onnxplain_server.cli.connection import Connection
@@ -55,7 +57,7 @@ def start(context: typer.Context, **given: Any) -> None:
             request.flags_of(given),
         )
         server = RemoteBackend(given["endpoint"], given["timeout"], connection)
-        texts = TextColumns(message, server.describe)
+        texts = TextColumns(message, partial(server.answer, DESCRIBE))
         request.add_methods(message, methods.from_context(context, texts))
         with connection.open(given["endpoint"], given["timeout"]) as client:
             started = client.messages.start(

@@ -16,7 +16,6 @@ from rich.text import Text
 from onnxplain_server.cli import files
 from onnxplain_server.cli.output.formats import Output, is_for_terminal, of_ending
 from onnxplain_server.cli.output.tables import rendered
-from onnxplain_server.methods.changes.rules import GateFinding
 from onnxplain_server.report import page
 from onnxplain_server.report.changes import change_files, change_tables
 from onnxplain_server.report.changes.change_tables import TextTable
@@ -28,10 +27,9 @@ from onnxplain_server.wire.comparisons.comparison import ComparedAnswers
 _MAX_ROWS = 30
 
 
-def write_comparison(  # noqa: PLR0917 - what is told, and where
+def write_comparison(
     compared: ComparedAnswers,
     answer: ExplainResponse,
-    findings: Sequence[GateFinding],
     output: Output | None,
     paths: Mapping[str, Path | None],
     timelines: Callable[[], Sequence[Plot]] = tuple,
@@ -46,14 +44,14 @@ def write_comparison(  # noqa: PLR0917 - what is told, and where
     timelines : callable () -> sequence of Plot
         Draws earlier answers, for a page.
     """
-    comparison = compared.message()
+    comparison = compared.message
     named = with_names_of(comparison, answer)
     if paths["junit_xml"]:
         with files.destination(paths["junit_xml"]) as write:
-            write(change_files.junit_xml(findings))
+            write(change_files.junit_xml(named))
     if paths["markdown"]:
         with files.destination(paths["markdown"]) as write:
-            write(change_files.markdown(named, findings).encode())
+            write(change_files.markdown(named).encode())
     target = paths["output_file"]
     to_terminal = is_for_terminal(target)
     default = Output.TABLE if to_terminal else Output.JSON
@@ -62,24 +60,22 @@ def write_comparison(  # noqa: PLR0917 - what is told, and where
             comparison.plots.extend(compared.plots(output_naming(answer)))
             text = canonical.encode(comparison, is_indented=True) + "\n"
         case Output.TABLE:
-            text = rendered(list(_parts(named, findings)), to_terminal=to_terminal)
+            text = rendered(list(_parts(named)), to_terminal=to_terminal)
         case Output.HTML:
             named.plots.extend([*timelines(), *compared.plots(output_naming(answer))])
-            text = page.of_comparison(named, answer, findings)
+            text = page.of_comparison(named, answer)
     with files.destination(target) as write:
         write(text.encode())
 
 
-def _parts(
-    comparison: ExplanationComparison, findings: Sequence[GateFinding]
-) -> Iterator[RenderableType]:
+def _parts(comparison: ExplanationComparison) -> Iterator[RenderableType]:
     first, *others = changed(comparison)
     yield Text(first)
     yield from (Text(f"• {sentence}") for sentence in others)
     yield Text(comparison.pairing_reason, "dim")
     yield Text()
     tables = (
-        change_tables.rules(findings),
+        change_tables.rules(comparison),
         change_tables.differences(comparison),
         change_tables.curves(comparison),
         change_tables.rankings(comparison),

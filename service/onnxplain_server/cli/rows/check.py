@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from onnxplain.transport.rpcs import CHECK
 from onnxplain.v1.explanation_service_pb2 import CheckModelRequest
 
 from onnxplain_server.cli import backend, files
@@ -139,7 +140,7 @@ def check(
             scale=scale,
             allow_inconsistent_model=allow_inconsistent_model,
         )
-        answer = backend.choose(context.obj, endpoint, timeout, connection).check(message)
+        answer = backend.choose(context.obj, endpoint, timeout, connection).answer(CHECK, message)
         with files.destination(None) as write:
             write(formatted_check(answer, output, to_terminal=is_for_terminal(None)))
     if not answer.comparison.agrees:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from onnxplain.transport.rpcs import PREDICT
 from onnxplain.v1.explanation_service_pb2 import PredictRequest
 
 from onnxplain_server.cli import backend, files
@@ -109,6 +110,6 @@ def predict(
             scale=scale,
             allow_inconsistent_model=allow_inconsistent_model,
         )
-        answer = backend.choose(context.obj, endpoint, timeout, connection).predict(message)
+        answer = backend.choose(context.obj, endpoint, timeout, connection).answer(PREDICT, message)
         with files.destination(None) as write:
             write(formatted_predictions(answer, output, to_terminal=is_for_terminal(None)))

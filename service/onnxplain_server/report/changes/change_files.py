@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
-from onnxplain.v1.explanation_comparison_pb2 import ExplanationComparison
+from onnxplain.v1.explanation_comparison_pb2 import ExplanationComparison, RuleFinding
 
-from onnxplain_server.methods.changes.rules import GateFinding
 from onnxplain_server.report.changes import change_tables
 from onnxplain_server.report.changes.change_tables import TextTable
 from onnxplain_server.report.sentences.changes import changed
@@ -17,16 +16,16 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Extensible Markup Language (XML) 1.0, fifth edition, section 2.2, production Char."""
 
 
-def markdown(comparison: ExplanationComparison, findings: Sequence[GateFinding]) -> str:
+def markdown(comparison: ExplanationComparison) -> str:
     """Write the sentences, the rules, and the tables of a comparison."""
-    return "\n".join(_lines(comparison, findings)) + "\n"
+    return "\n".join(_lines(comparison)) + "\n"
 
 
-def _lines(comparison: ExplanationComparison, findings: Sequence[GateFinding]) -> Iterator[str]:
+def _lines(comparison: ExplanationComparison) -> Iterator[str]:
     yield from ("# What has changed", "", f"{_escaped(comparison.pairing_reason)}", "")
     yield from (f"- {_escaped(sentence)}" for sentence in changed(comparison))
     parts = {
-        "Rules": change_tables.rules(findings),
+        "Rules": change_tables.rules(comparison),
         "Numbers": change_tables.differences(comparison),
         "Curves": change_tables.curves(comparison),
         "Rankings": change_tables.rankings(comparison),
@@ -57,24 +56,24 @@ def _printable(text: str) -> str:
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def junit_xml(findings: Sequence[GateFinding]) -> bytes:
+def junit_xml(comparison: ExplanationComparison) -> bytes:
     """Write the rules as a suite of tests: one that FAILS is a failure, UNDECIDED is an error."""
-    verdicts = [finding.verdict for finding in findings]
+    verdicts = [RuleFinding.Verdict.Name(each.verdict) for each in comparison.findings]
     suite = ET.Element(
         "testsuite",
         name="onnxplain compare",
-        tests=str(len(findings)),
+        tests=str(len(verdicts)),
         failures=str(verdicts.count("FAILS")),
         errors=str(verdicts.count("UNDECIDED")),
     )
-    for finding in findings:
+    for finding, verdict in zip(comparison.findings, verdicts, strict=True):
         case = ET.SubElement(
             suite, "testcase", classname="onnxplain", name=_printable(finding.rule.name)
         )
-        if finding.verdict != "HOLDS":
-            kind = "failure" if finding.verdict == "FAILS" else "error"
+        if verdict != "HOLDS":
+            kind = "failure" if verdict == "FAILS" else "error"
             figures = _printable(change_tables.figures(finding))
-            told = ET.SubElement(case, kind, message=f"{finding.verdict}: {figures}")
+            told = ET.SubElement(case, kind, message=f"{verdict}: {figures}")
             told.text = figures
     ET.indent(suite)
     written: bytes = ET.tostring(suite, encoding="utf-8", xml_declaration=True)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from onnxplain.v1.explanation_comparison_pb2 import ExplanationComparison, ReplicatedStatistic
 from onnxplain.v1.plot_pb2 import Plot
 
-from onnxplain_server.methods.changes.rules import GateFinding
 from onnxplain_server.report import facts
 from onnxplain_server.report.changes import change_tables
 from onnxplain_server.report.changes.change_tables import TextTable
@@ -30,7 +27,6 @@ _RANKING_NOTE = "Kendall's rank correlation and NDCG are 1 where both rank alike
 
 def change_sections(
     comparison: ExplanationComparison,
-    rules: Sequence[GateFinding],
     *,
     sentences: tuple[str, ...] = (),
     has_key_figures: bool = False,
@@ -39,8 +35,6 @@ def change_sections(
 
     Parameters
     ----------
-    rules : sequence of GateFinding
-        Rules about it, with their verdicts.
     sentences : tuple of str
         What has changed, where no other part of the page tells it.
     has_key_figures : bool
@@ -55,10 +49,10 @@ def change_sections(
         findings=[table for table in _tables(comparison) if table.rows],
         sentences=(*sentences, comparison.pairing_reason),
     )
-    if not rules:
+    if not comparison.findings:
         return [changes]
     note = "figures of the statistic nearest to failing"
-    judged = _finding("Rules", note, change_tables.rules(rules))
+    judged = _finding("Rules", note, change_tables.rules(comparison))
     return [Section("Rules", [], findings=[judged]), changes]
 
 

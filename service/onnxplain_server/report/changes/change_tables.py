@@ -9,11 +9,12 @@ from onnxplain.v1.explanation_comparison_pb2 import (
     CurveDifference,
     ExplanationComparison,
     RankingComparison,
+    ReplicatedStatistic,
+    RuleFinding,
     StatisticDifference,
 )
 
 from onnxplain_server.methods.changes.comparison import MEAN_SQUARES
-from onnxplain_server.methods.changes.rules import GateFinding
 from onnxplain_server.plots.elements.labels import clean
 from onnxplain_server.report.sentences.changes import significant, subject, words
 from onnxplain_server.report.sentences.words import feature_names
@@ -119,22 +120,27 @@ def _about(each: Sequence[str] | object) -> str:
     return " in ".join(clean(name) for name in names if name)
 
 
-def rules(findings: Sequence[GateFinding]) -> TextTable:
+def rules(comparison: ExplanationComparison) -> TextTable:
     """Return the rules with their verdicts."""
     titles = "rule", "verdict", "figures"
-    return TextTable(titles, [(f.rule.name, f.verdict, figures(f)) for f in findings])
+    rows: list[tuple[str, ...]] = [
+        (each.rule.name, RuleFinding.Verdict.Name(each.verdict), figures(each))
+        for each in comparison.findings
+    ]
+    return TextTable(titles, rows)
 
 
-def figures(finding: GateFinding) -> str:
+def figures(finding: RuleFinding) -> str:
     """Tell the figures behind a verdict, of the statistic that is nearest to failing."""
     return "; ".join(_figures(finding))
 
 
-def _figures(finding: GateFinding) -> Iterator[str]:
-    own = finding.subject
-    if own is not None:
-        about = " of ".join(filter(None, [own.kind.lower().replace("_", " "), _about(own)]))
-        is_rank = finding.rule.condition is None
+def _figures(finding: RuleFinding) -> Iterator[str]:
+    rule = finding.rule
+    if finding.kind:
+        kind = ReplicatedStatistic.Kind.Name(finding.kind)
+        about = " of ".join(filter(None, [kind.lower().replace("_", " "), _about(finding)]))
+        is_rank = rule.HasField("new_leading_features")
         sides = (
             _figure(side, is_rank=is_rank) for side in (finding.reference_value, finding.value)
         )
@@ -142,8 +148,9 @@ def _figures(finding: GateFinding) -> Iterator[str]:
     if finding.reason:
         yield finding.reason
     else:
-        corrected = ", corrected for bias" if finding.rule.kind in MEAN_SQUARES else ""
-        interval = f"{finding.lower:.3g} to {finding.upper:.3g} at {finding.rule.level:.3g}"
+        is_square = ReplicatedStatistic.Kind.Name(rule.statistic) in MEAN_SQUARES
+        corrected = ", corrected for bias" if is_square else ""
+        interval = f"{finding.lower:.3g} to {finding.upper:.3g} at {rule.level:.3g}"
         yield f"margin {finding.margin:.3g}, {interval}{corrected}"
     if finding.count > 1:
         yield f"the nearest of {finding.count:,}"

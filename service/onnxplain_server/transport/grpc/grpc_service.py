@@ -32,19 +32,7 @@ from onnxplain_server.transport.operations.operation_calls import PART_BYTES, Op
 from onnxplain_server.transport.service import Service
 from onnxplain_server.transport.unread_replies import UnreadReplies
 from onnxplain_server.wire.protobuf_split import request_of_stream, request_to_start, split
-from onnxplain_server.wire.request_messages import RPCS
-
-
-def _answering(method: ServiceMethod) -> Callable[..., bytes]:
-    """Return the method of the contract that a runner answers by this one."""
-
-    def serve(
-        self: ExplanationServicer, requests: Iterator[bytes], context: grpc.ServicerContext
-    ) -> bytes:
-        with self.admitted(context, RPCS[method]) as ticket:
-            return self.answer(method, requests, ticket)
-
-    return serve
+from onnxplain_server.wire.request_messages import ANSWERED, CALLS
 
 
 class ExplanationServicer(ExplanationServiceServicer):
@@ -160,19 +148,6 @@ class ExplanationServicer(ExplanationServiceServicer):
                 ticket.control.check("while the answer was read")
                 yield part
 
-    def PlanExplanation(  # noqa: N802 - the contract's name
-        self, requests: Iterator[bytes], context: grpc.ServicerContext
-    ) -> bytes:
-        """Serve this method of the contract."""
-        with self.admitted(context, "PlanExplanation") as ticket:
-            parts = split(self.receive(requests, ticket), ServiceMethod.EXPLAIN)
-            return self._service.plan(parts, ticket, ReplyFormat.PROTOBUF).content
-
-    DescribeModel = _answering(ServiceMethod.DESCRIBE)
-    DescribeTable = _answering(ServiceMethod.DESCRIBE_TABLE)
-    Predict = _answering(ServiceMethod.PREDICT)
-    CheckModel = _answering(ServiceMethod.CHECK)
-
     def UploadModel(  # noqa: N802 - the contract's name
         self, requests: Iterator[bytes], context: grpc.ServicerContext
     ) -> bytes:
@@ -231,3 +206,19 @@ class ExplanationServicer(ExplanationServiceServicer):
 def _read(part: bytes) -> bytes:
     """Serialise a part of an answer; who calls it keeps none of its copies."""
     return bytes(ReadExplanationResponse(content=part).SerializeToString())
+
+
+def _answering(method: ServiceMethod) -> Callable[..., bytes]:
+    """Return the method of the contract that a runner answers by this one."""
+
+    def serve(
+        self: ExplanationServicer, requests: Iterator[bytes], context: grpc.ServicerContext
+    ) -> bytes:
+        with self.admitted(context, CALLS[method].rpc) as ticket:
+            return self.answer(method, requests, ticket)
+
+    return serve
+
+
+for _method in ANSWERED:
+    setattr(ExplanationServicer, CALLS[_method].rpc, _answering(_method))

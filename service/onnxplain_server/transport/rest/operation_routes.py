@@ -47,7 +47,7 @@ def start(service: Service, calls: OperationCalls) -> Response:
     """Start the explanation that the current request asks for: 202 with its location."""
     with service.admit(rest_access.caller()) as ticket:
         calls.check_enabled()
-        body = request_body.with_table(ServiceMethod.EXPLAIN)
+        body = request_body.of(ServiceMethod.EXPLAIN)
         request_id = query.parameters(_NAME, repeated=_LABEL).get(_NAME, "")
         operation = calls.start(body, ticket, request_id, _labels())
     response = _json(canonical.encode(operation), 202)

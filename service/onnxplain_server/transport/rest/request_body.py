@@ -22,31 +22,27 @@ from onnxplain_server.wire.media_types import (
     TABLE_FORMATS,
     table_form,
 )
+from onnxplain_server.wire.request_messages import files_of
 
 _PART_BYTES = 2**20
 _MOST_DIGITS = 16
 _JSON_LENGTH = "Inference-Header-Content-Length"
 
 
-def with_table(method: ServiceMethod) -> Body:
-    """Return the current request's body for a decoder: JSON, or a form with model and table."""
-    if _media_type() not in {JSON, FORM}:
-        raise UnsupportedMediaType(f"send {JSON}, or {FORM} with the files model and table")
-    return _body(method)
-
-
-def description() -> Body | RequestParts:
-    """Return the current request's body: JSON, a form with the file, or the model's bytes."""
-    kind = _media_type()
-    if kind in MODEL_TYPES:
+def of(method: ServiceMethod) -> Body | RequestParts:
+    """Return the current request's body: JSON, a form with files, or the bytes of a model alone."""
+    kind, files, is_model = _media_type(), files_of(method), method is ServiceMethod.DESCRIBE
+    if is_model and kind in MODEL_TYPES:
         content = b"".join(_parts())
         if not content:
             raise ExplainError(Reason.INVALID_MODEL, "the model is empty: 0 bytes", "model")
         return RequestParts(b"", RequestFile("onnx", content))
-    if kind not in {JSON, FORM}:
-        message = f"send {MODEL_TYPES[0]}, {JSON}, or {FORM} with the file model"
-        raise UnsupportedMediaType(message)
-    return _body(ServiceMethod.DESCRIBE)
+    if kind == JSON or (files and kind == FORM):
+        return _body(method)
+    alone = f"{MODEL_TYPES[0]}, " if is_model else ""
+    named = f"the file{'s' * (len(files) > 1)} {' and '.join(files)}"
+    form = f", or {FORM} with {named}" if files else ""
+    raise UnsupportedMediaType(f"send {alone}{JSON}{form}")
 
 
 def uploaded_model(byte_limit: int) -> Iterator[tuple[str, bytes]] | Body:

@@ -45,6 +45,7 @@ from onnxplain_server.transport.rest.platform_routes import add_probes, platform
 from onnxplain_server.transport.service import Service
 from onnxplain_server.wire import canonical
 from onnxplain_server.wire.media_types import JSON
+from onnxplain_server.wire.request_messages import ANSWERED, CALLS
 
 
 # Long: it takes the parts of a server, and installs them in their order.
@@ -98,7 +99,7 @@ def create_app(
     for routes in (
         _explanations(service, calls),
         _models(service),
-        _tables(service),
+        _answered(service),
         _uploads(service),
         probes,
     ):
@@ -114,7 +115,7 @@ def create_app(
 def _explanations(service: Service, calls: OperationCalls) -> Blueprint:
     routes = Blueprint("explanations", "onnxplain")
 
-    @routes.post("/v1/explanations")
+    @routes.post(CALLS[ServiceMethod.EXPLAIN].path)
     def explain() -> Response:
         if is_async():
             return start(service, calls)
@@ -122,22 +123,12 @@ def _explanations(service: Service, calls: OperationCalls) -> Blueprint:
         with ExitStack() as stack:
             is_stream = server_sent_events.is_accepted()
             ticket = stack.enter_context(service.admit(rest_access.caller()))
-            body = request_body.with_table(ServiceMethod.EXPLAIN)
+            body = request_body.of(ServiceMethod.EXPLAIN)
             if is_stream:
                 events = service.events(body, ticket, ReplyFormat.JSON_EVENT)
                 stack.callback(events.close)
                 return server_sent_events.respond(events, stack.pop_all())
             reply = service.explain(body, ticket, ReplyFormat.JSON)
-            return _passed_on(reply, stack.pop_all())
-
-    @routes.post("/v1/explanations:plan")
-    def plan() -> Response:
-        query.refuse()
-        with ExitStack() as stack:
-            ticket = stack.enter_context(service.admit(rest_access.caller()))
-            reply = service.plan(
-                request_body.with_table(ServiceMethod.EXPLAIN), ticket, ReplyFormat.JSON
-            )
             return _passed_on(reply, stack.pop_all())
 
     return routes
@@ -146,18 +137,6 @@ def _explanations(service: Service, calls: OperationCalls) -> Blueprint:
 def _models(service: Service) -> Blueprint:
     routes = Blueprint("models", "onnxplain")
     routes.before_request(query.refuse)
-
-    @routes.post("/v1/models:describe")
-    def describe() -> Response:
-        with ExitStack() as stack:
-            ticket = stack.enter_context(service.admit(rest_access.caller()))
-            body, method = request_body.description(), ServiceMethod.DESCRIBE
-            reply = service.answer(method, body, ticket, ReplyFormat.JSON)
-            return _passed_on(reply, stack.pop_all())
-
-    @routes.post("/v1/models:check")
-    def check() -> Response:
-        return _answer(service, ServiceMethod.CHECK)
 
     @routes.get("/v1/models/<file:model_id>")
     def describe_uploaded(model_id: str) -> Response:
@@ -170,26 +149,23 @@ def _models(service: Service) -> Blueprint:
     return routes
 
 
-def _tables(service: Service) -> Blueprint:
-    routes = Blueprint("tables", "onnxplain")
+def _answered(service: Service) -> Blueprint:
+    """Return the routes whose body is a request that is answered at once."""
+    routes = Blueprint("answered", "onnxplain")
     routes.before_request(query.refuse)
 
-    @routes.post("/v1/tables:describe")
-    def describe_table() -> Response:
-        return _answer(service, ServiceMethod.DESCRIBE_TABLE)
+    def route(method: ServiceMethod) -> Callable[[], Response]:
+        def answer() -> Response:
+            with ExitStack() as stack:
+                ticket = stack.enter_context(service.admit(rest_access.caller()))
+                reply = service.answer(method, request_body.of(method), ticket, ReplyFormat.JSON)
+                return _passed_on(reply, stack.pop_all())
 
-    @routes.post("/v1/predictions")
-    def predict() -> Response:
-        return _answer(service, ServiceMethod.PREDICT)
+        return answer
 
+    for method in ANSWERED:
+        routes.post(CALLS[method].path, endpoint=method.value)(route(method))
     return routes
-
-
-def _answer(service: Service, method: ServiceMethod) -> Response:
-    with ExitStack() as stack:
-        ticket = stack.enter_context(service.admit(rest_access.caller()))
-        body = request_body.with_table(method)
-        return _passed_on(service.answer(method, body, ticket, ReplyFormat.JSON), stack.pop_all())
 
 
 def _uploads(service: Service) -> Blueprint:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,12 +16,13 @@ from onnxplain_server.methods.changes.comparison import ChangeOptions, compare
 from onnxplain_server.methods.changes.found import Changes, CurveDifference, OutputRankings
 from onnxplain_server.methods.changes.gate import judge
 from onnxplain_server.methods.changes.matching import KeptStatistics, UnmatchedStatistic
-from onnxplain_server.methods.changes.rules import GateFinding, GateRule
+from onnxplain_server.methods.changes.rules import GateRule
 from onnxplain_server.methods.option_checks import check_limits
 from onnxplain_server.wire import message_fields
 from onnxplain_server.wire.answers.plot_messages import write_plot
-from onnxplain_server.wire.comparisons.pairing import Pairing, pair_answers, pair_explanations
+from onnxplain_server.wire.comparisons.pairing import pair_answers, pair_explanations
 from onnxplain_server.wire.comparisons.replicates import read_replicates
+from onnxplain_server.wire.comparisons.rules import gate_rules, write_finding
 from onnxplain_server.wire.message_fields import Values, WriteExceptions
 from onnxplain_server.wire.table import to_columns
 
@@ -34,31 +35,13 @@ class ComparedAnswers:
 
     Attributes
     ----------
-    reference : ExplainResponse
-    options : ChangeOptions
-    pairing : Pairing
-    pairs : list of (int, KeptStatistics, KeptStatistics)
-        See `changes.comparison.compare`.
-    are_classes : bool
     changes : Changes
-    alone : list of str
-        Explanations that only one side has, as sentences without their end.
+    message : ExplanationComparison
+        The same, and the verdicts on rules, without plots.
     """
 
-    reference: service_pb2.ExplainResponse
-    options: ChangeOptions
-    pairing: Pairing
-    pairs: list[tuple[int, KeptStatistics, KeptStatistics]]
-    are_classes: bool
     changes: Changes
-    alone: list[str]
-
-    def judge(self, rules: Sequence[GateRule]) -> list[GateFinding]:
-        """Judge rules about the answer."""
-        is_paired, are_classes = self.pairing.is_paired, self.are_classes
-        own = rules, self.pairs, self.changes
-        with np.errstate(all="ignore"):  # numbers of answers may be infinite
-            return list(judge(*own, is_paired=is_paired, are_classes=are_classes))
+    message: comparison_pb2.ExplanationComparison
 
     def plots(self, name_of: Callable[[str], str]) -> list[plot_pb2.Plot]:
         """Draw what has changed; `name_of` gives an output its name in plots."""
@@ -67,50 +50,50 @@ class ComparedAnswers:
 
         return [write_plot(plot) for plot in plots(self.changes, name_of)]
 
-    def message(self) -> comparison_pb2.ExplanationComparison:
-        """Write what has changed."""
-        written, made = _write(self.changes), self.reference.receipt
-        written.is_paired, written.pairing_reason = self.pairing
-        for reason in self.alone:
-            written.unmatched.add(reason=f"{reason}.")
-        written.reference_model_digest = made.model_digest
-        written.reference_table_digest = made.table_digest
-        written.reference_model_name = made.model_name
-        written.options.CopyFrom(
-            message_fields.write(
-                comparison_pb2.ComparisonOptions, self.options, message_fields.NO_EXCEPTIONS
-            )
-        )
-        return written
-
 
 def compare_answers(
     reference: service_pb2.Reference, answer: service_pb2.ExplainResponse
 ) -> ComparedAnswers:
-    """Compare an answer, which has replicates, with a reference.
+    """Compare an answer, which has replicates, with a reference, and judge its rules.
 
     Raises
     ------
     ExplainError
-        INVALID_OPTION where answers do not fit each other.
+        INVALID_OPTION where answers do not fit each other, and for the reference's options.
     """
-    options, kept = read_options(reference), reference.answer
+    options, rules = read_options(reference)
+    kept = reference.answer
     check_has_replicates(kept)
-    check_has_replicates(answer, "the other answer", "")
+    check_has_replicates(answer, "the other answer", "answer")
     pairing = pair_answers(kept, answer)
     paired = pair_explanations(kept, answer)
-    pairs = [
-        (
-            after,
-            read_replicates(kept.explanations[before], f"{_PATH}.explanations[{before}]"),
-            read_replicates(answer.explanations[after], f"explanations[{after}]"),
-        )
-        for before, after in paired.pairs
-    ]
+    pairs = [(after, *_sides(kept, answer, before, after)) for before, after in paired.pairs]
     are_classes = kept.model.has_class_scores or answer.model.has_class_scores
-    with np.errstate(all="ignore"):  # as in `judge`
-        changes = compare(pairs, options, is_paired=pairing.is_paired, are_classes=are_classes)
-    return ComparedAnswers(kept, options, pairing, pairs, are_classes, changes, paired.alone)
+    with np.errstate(all="ignore"):  # numbers of answers may be infinite
+        kinds = {"is_paired": pairing.is_paired, "are_classes": are_classes}
+        changes = compare(pairs, options, **kinds)
+        findings = list(judge(rules, pairs, changes, **kinds))
+    written = _write(changes)
+    written.is_paired, written.pairing_reason = pairing
+    written.findings.extend(map(write_finding, findings, reference.rules))
+    for reason in paired.alone:
+        written.unmatched.add(reason=f"{reason}.")
+    kind = comparison_pb2.ComparisonOptions
+    written.options.CopyFrom(message_fields.write(kind, options, message_fields.NO_EXCEPTIONS))
+    written.reference_model_digest = kept.receipt.model_digest
+    written.reference_table_digest = kept.receipt.table_digest
+    written.reference_model_name = kept.receipt.model_name
+    return ComparedAnswers(changes, written)
+
+
+def _sides(
+    kept: service_pb2.ExplainResponse, answer: service_pb2.ExplainResponse, before: int, after: int
+) -> tuple[KeptStatistics, KeptStatistics]:
+    """Read the replicates of an explanation and of its pair."""
+    return (
+        read_replicates(kept.explanations[before], f"{_PATH}.explanations[{before}]"),
+        read_replicates(answer.explanations[after], f"answer.explanations[{after}]"),
+    )
 
 
 def add_comparison(
@@ -128,7 +111,7 @@ def add_comparison(
     if not request.HasField("reference"):
         return
     compared = compare_answers(request.reference, response)
-    response.comparison.CopyFrom(compared.message())
+    response.comparison.CopyFrom(compared.message)
     if request.plots or not request.HasField("plots"):
         response.comparison.plots.extend(compared.plots(name_of))
     if not request.replicates:
@@ -136,12 +119,12 @@ def add_comparison(
             explanation.ClearField("replicates")
 
 
-def read_options(reference: service_pb2.Reference) -> ChangeOptions:
-    """Read how a reference is compared with."""
+def read_options(reference: service_pb2.Reference) -> tuple[ChangeOptions, list[GateRule]]:
+    """Read how a reference is compared with, and by which rules."""
     path = "reference.options"
     options = message_fields.read(reference.options, ChangeOptions, path)
     check_limits(ComparisonOptions, options, path)
-    return options
+    return options, gate_rules(reference.rules, "reference.rules")
 
 
 def check_has_replicates(

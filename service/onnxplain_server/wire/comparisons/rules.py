@@ -1,19 +1,23 @@
-"""Rules of a gate, from a TOML file."""
+"""Rules of a gate: from a TOML file into messages, and of messages to judge; findings back."""
 
 from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from onnxplain.v1 import explanation_comparison_pb2 as comparison_pb2
+from onnxplain.v1.explanation_comparison_pb2 import ComparisonRule, RuleFinding
 
-from onnxplain_server.core.contract_limits import ComparisonOptions
+from onnxplain_server.core.contract_limits import ComparisonRule as ComparisonRuleLimits
+from onnxplain_server.core.contract_limits import Reference
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.limits import within
 from onnxplain_server.language import Expression, Scope, ValueKind, parse
-from onnxplain_server.methods.changes.rules import NAMES, GateRule, is_condition
+from onnxplain_server.methods.changes.rules import NAMES, GateFinding, GateRule, is_condition
+from onnxplain_server.wire import message_fields
+from onnxplain_server.wire.message_fields import Values, WriteExceptions
 
 _FIELDS = {
     "name": str,
@@ -28,8 +32,9 @@ _FIELDS = {
     "level": float,
 }
 _CONDITIONS = ("holds", "max_change", "new_leading_features")
-_KINDS = tuple(name.lower() for name in comparison_pb2.ReplicatedStatistic.Kind.keys()[1:])
-_RANKINGS = ("importance", "firm_importance", "mean_absolute_attribution")
+_KIND = comparison_pb2.ReplicatedStatistic.Kind
+_KINDS = _KIND.keys()[1:]
+_RANKINGS = ("IMPORTANCE", "FIRM_IMPORTANCE", "MEAN_ABSOLUTE_ATTRIBUTION")
 _SCOPE = Scope(
     "a rule is over {known}, and there is no {name}",
     "a rule is over reference, value or change, and names none of them",
@@ -37,8 +42,8 @@ _SCOPE = Scope(
 )
 
 
-def read_rules(content: bytes) -> list[GateRule]:
-    """Read the rules of a file.
+def read_rules(content: bytes) -> list[ComparisonRule]:
+    """Read the rules of a file, and check them.
 
     Raises
     ------
@@ -56,26 +61,28 @@ def read_rules(content: bytes) -> list[GateRule]:
         raise _fault(
             "the rules are a list of [[rule]] tables, one or more, and nothing else", "rules"
         )
-    return [_rule(each, f"rule[{i}]") for i, each in enumerate(rules)]
+    messages = [_message(each, f"rule[{i}]") for i, each in enumerate(rules)]
+    gate_rules(messages, "rule")
+    return messages
 
 
-def _rule(given: Any, path: str) -> GateRule:
+def _message(given: Any, path: str) -> ComparisonRule:
+    """Write a table of the file as a message, whose fields have the same names."""
     if not isinstance(given, dict):
         raise _fault("a rule is a table, [[rule]]", path)
     _check_fields(given, path)
-    asked = [name for name in _CONDITIONS if name in given]
-    if len(asked) != 1:
-        raise _fault(f"a rule has one of {', '.join(_CONDITIONS)}", path)
-    is_ranking = asked == ["new_leading_features"]
-    kind = _kind(given, path, is_ranking=is_ranking)
-    if is_ranking:
-        _check_ranking(given, path, _name(given, kind))
-    level = float(given.get("level", ComparisonOptions.confidence_level.default))
-    within(level, ComparisonOptions.confidence_level, f"{path}.level")
-    condition = None if is_ranking else _condition(given, path)
-    features = frozenset(map(str, given.get("features", ())))
-    own = features, given.get("group", ""), given.get("output", "")
-    return GateRule(_name(given, kind), kind, *own, condition, level)
+    rule = ComparisonRule()
+    for name, value in given.items():
+        if name in {"statistic", "ranking"}:
+            known = _KINDS if name == "statistic" else _RANKINGS
+            if value.upper() not in known or value != value.lower():
+                raise _unknown_kind(name, path)
+            setattr(rule, name, _KIND.Value(value.upper()))
+        elif name == "features":
+            rule.features.extend(map(str, value))
+        else:
+            setattr(rule, name, value)
+    return rule
 
 
 def _check_fields(given: Mapping[str, Any], path: str) -> None:
@@ -86,36 +93,78 @@ def _check_fields(given: Mapping[str, Any], path: str) -> None:
         is_number = kind is float and isinstance(value, int) and not isinstance(value, bool)
         if not isinstance(value, kind) and not is_number:
             raise _fault(f"{name} must be of the type {kind.__name__}", f"{path}.{name}")
-
         if is_number and abs(value) > sys.float_info.max:
             raise _fault(f"{name} is too large for a number", f"{path}.{name}")
 
 
-def _check_ranking(given: Mapping[str, Any], path: str, name: str) -> None:
-    if given["new_leading_features"]:
+def gate_rules(messages: Sequence[ComparisonRule], path: str) -> list[GateRule]:
+    """Read rules to judge.
+
+    Parameters
+    ----------
+    path : str
+        Of the list, for errors.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION, with the place.
+    """
+    limit = Reference.rules.max_items
+    if len(messages) > limit:
+        raise _fault(f"there are {len(messages):,} rules, at most {limit:,} are taken", path)
+    return [_rule(each, f"{path}[{i}]") for i, each in enumerate(messages)]
+
+
+def _rule(given: ComparisonRule, path: str) -> GateRule:
+    asked = [name for name in _CONDITIONS if _is_given(given, name)]
+    if len(asked) != 1:
+        raise _fault(f"a rule has one of {', '.join(_CONDITIONS)}", path)
+    is_ranking = asked == ["new_leading_features"]
+    kind = _kind(given, path, is_ranking=is_ranking)
+    if is_ranking:
+        _check_ranking(given, path, _name(given, kind))
+    default = ComparisonRuleLimits.level.default
+    level = given.level if given.HasField("level") else default
+    within(level, ComparisonRuleLimits.level, f"{path}.level")
+    condition = None if is_ranking else _condition(given, path)
+    own = frozenset(given.features), given.group, given.output
+    return GateRule(_name(given, kind), kind, *own, condition, level)
+
+
+def _is_given(given: ComparisonRule, name: str) -> bool:
+    return bool(given.holds) if name == "holds" else given.HasField(name)
+
+
+def _check_ranking(given: ComparisonRule, path: str, name: str) -> None:
+    if given.new_leading_features:
         raise _fault("new_leading_features can only be false", f"{path}.new_leading_features")
     for field in ("features", "group"):
-        if field in given:
+        if getattr(given, field):
             message = f"the rule {name!r} is about a whole ranking, and cannot have {field}"
             raise _fault(message, f"{path}.{field}")
 
 
-def _kind(given: Mapping[str, Any], path: str, *, is_ranking: bool) -> str:
+def _kind(given: ComparisonRule, path: str, *, is_ranking: bool) -> str:
     """Return the kind of the statistics, or of the ranking, as the contract names it."""
     field, other = ("ranking", "statistic") if is_ranking else ("statistic", "ranking")
-    known = _RANKINGS if is_ranking else _KINDS
-    if other in given or given.get(field) not in known:
-        raise _fault(f"this rule has a {field}, one of {', '.join(known)}", f"{path}.{field}")
-    return str(given[field]).upper()
+    kind = message_fields.enum(given, field, f"{path}.{field}")
+    if getattr(given, other) or kind not in (_RANKINGS if is_ranking else _KINDS):
+        raise _unknown_kind(field, path)
+    return kind
 
 
-def _condition(given: Mapping[str, Any], path: str) -> Expression:
-    if "max_change" in given:
-        if not 0 <= given["max_change"] < float("inf"):
+def _unknown_kind(field: str, path: str) -> ExplainError:
+    known = ", ".join(_RANKINGS if field == "ranking" else _KINDS).lower()
+    return _fault(f"this rule has a {field}, one of {known}", f"{path}.{field}")
+
+
+def _condition(given: ComparisonRule, path: str) -> Expression:
+    text = given.holds
+    if given.HasField("max_change"):
+        if not 0 <= given.max_change < float("inf"):
             raise _fault("max_change must be 0 or more, and finite", f"{path}.max_change")
-        text = f"abs(change) <= {float(given['max_change'])!r}"
-    else:
-        text = given["holds"]
+        text = f"abs(change) <= {given.max_change!r}"
     kinds = dict.fromkeys(NAMES, ValueKind.NUMBER)
     condition = parse(text, kinds, f"{path}.holds", _SCOPE)
     if not is_condition(condition):
@@ -123,16 +172,34 @@ def _condition(given: Mapping[str, Any], path: str) -> Expression:
     return condition
 
 
-def _name(given: Mapping[str, Any], kind: str) -> str:
+def _name(given: ComparisonRule, kind: str) -> str:
     """Name a rule by what it says, unless it has a name."""
-    if given.get("name"):
-        return str(given["name"])
-    about = [kind.lower(), *(str(each) for each in given.get("features", ()))]
-    about += [given[name] for name in ("group", "output") if name in given]
-    says = given.get("holds") or "no new leading features"
-    if "max_change" in given:
-        says = f"max_change {given['max_change']:g}"
+    if given.name:
+        return given.name
+    about = [kind.lower(), *given.features]
+    about += [name for name in (given.group, given.output) if name]
+    says = given.holds or "no new leading features"
+    if given.HasField("max_change"):
+        says = f"max_change {given.max_change:g}"
     return f"{' '.join(about)}: {says}"
+
+
+def write_finding(finding: GateFinding, given: ComparisonRule) -> RuleFinding:
+    """Write what is known of a rule that was given as a message."""
+    written = message_fields.write(RuleFinding, finding, _EXCEPTIONS)
+    written.rule.CopyFrom(given)
+    written.rule.name, written.rule.level = finding.rule.name, finding.rule.level
+    return written
+
+
+def _finding(finding: GateFinding) -> Values:
+    own = finding.subject
+    names = ("explanation_index", "kind", "features", "group", "output_name")
+    subject = {name: getattr(own, name) if own else None for name in names}
+    return {"rule": None, **subject}
+
+
+_EXCEPTIONS: WriteExceptions = {"RuleFinding": _finding}
 
 
 def _fault(message: str, path: str) -> ExplainError:

@@ -158,6 +158,45 @@ class UnmatchedStatistic:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class RuleFinding:
+    """Verdict on a rule, with the figures of the statistic that is nearest to failing.
+
+    Attributes
+    ----------
+    rule : str
+        Its name.
+    verdict : str
+        "HOLDS", "FAILS" or "UNDECIDED".
+    kind : str
+        Of the statistic; "KIND_UNSPECIFIED" where there is none.
+    features : tuple of str
+    group, output_name : str
+    reference_value, value : float
+    margin, lower, upper : float
+        The larger side of the condition less the smaller one, and the interval of that.
+    count, missed_count : int
+        Statistics and points of curves that the rule is about, and points that cannot be compared.
+    reason : str
+        Why there are no figures; empty where there are some.
+    """
+
+    rule: str
+    verdict: str
+    kind: str
+    features: tuple[str, ...]
+    group: str
+    output_name: str
+    reference_value: float
+    value: float
+    margin: float
+    lower: float
+    upper: float
+    count: int
+    missed_count: int
+    reason: str
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class ExplanationComparison(Tabular):
     """An answer beside its reference: `Explanations.comparison`.
@@ -174,6 +213,8 @@ class ExplanationComparison(Tabular):
     rankings : tuple of RankingComparison
     unmatched : tuple of UnmatchedStatistic
         What one side lacks.
+    findings : tuple of RuleFinding
+        Verdicts on the rules of the reference.
     plots : tuple of Plot
         Of the numbers of each kind; none without `plots` in the request.
     message : ExplanationComparison
@@ -187,6 +228,7 @@ class ExplanationComparison(Tabular):
     curves: tuple[CurveDifference, ...]
     rankings: tuple[RankingComparison, ...]
     unmatched: tuple[UnmatchedStatistic, ...]
+    findings: tuple[RuleFinding, ...]
     plots: tuple[Plot, ...]
     message: comparison_pb2.ExplanationComparison = field(repr=False)
 
@@ -200,6 +242,7 @@ class ExplanationComparison(Tabular):
             curves=tuple(map(_curve, message.curves)),
             rankings=tuple(map(_ranking, message.rankings)),
             unmatched=tuple(read(UnmatchedStatistic, each) for each in message.unmatched),
+            findings=tuple(map(_finding, message.findings)),
             plots=tuple(map(Plot.from_message, message.plots)),
             message=message,
         )
@@ -240,3 +283,7 @@ def _curve(message: comparison_pb2.CurveDifference) -> CurveDifference:
 def _ranking(message: comparison_pb2.RankingComparison) -> RankingComparison:
     changes = tuple(read(LeadingChange, each) for each in message.leading_changes)
     return read(RankingComparison, message, leading_changes=changes)
+
+
+def _finding(message: comparison_pb2.RuleFinding) -> RuleFinding:
+    return read(RuleFinding, message, rule=message.rule.name)

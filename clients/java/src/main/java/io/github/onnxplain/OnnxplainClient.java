@@ -1,12 +1,15 @@
 package io.github.onnxplain;
 
 import com.google.protobuf.Message;
+import io.github.onnxplain.v1.CompareExplanationsRequest;
+import io.github.onnxplain.v1.CompareExplanationsResponse;
 import io.github.onnxplain.v1.DescribeModelRequest;
 import io.github.onnxplain.v1.DescribeModelResponse;
 import io.github.onnxplain.v1.ExplainRequest;
 import io.github.onnxplain.v1.ExplainResponse;
 import io.github.onnxplain.v1.ExplainStreamRequest;
 import io.github.onnxplain.v1.ExplainStreamResponse;
+import io.github.onnxplain.v1.ExplanationComparison;
 import io.github.onnxplain.v1.ExplanationServiceGrpc.ExplanationServiceStub;
 import io.github.onnxplain.v1.ModelDescription;
 import io.github.onnxplain.v1.Table;
@@ -138,6 +141,45 @@ public final class OnnxplainClient extends RowCalls implements AutoCloseable {
                     return reply.future();
                 }));
         return Calls.await(answer).getModel();
+    }
+
+    /**
+     * Compares two answers that were kept, each made with replicates; explains nothing.
+     *
+     * <pre>{@code
+     * Reference reference = Reference.newBuilder().setAnswer(before.message()).build();
+     * client.compareExplanations(CompareExplanationsRequest.newBuilder()
+     *         .setReference(reference)
+     *         .setAnswer(after.message())
+     *         .build());
+     * }</pre>
+     *
+     * @param request both answers, and the rules of the reference
+     * @return what has changed, and which rules hold
+     * @throws ExplainException where the server refuses, or does not answer
+     */
+    public ExplanationComparison compareExplanations(CompareExplanationsRequest request) {
+        return compareExplanations(request, terms.timeout());
+    }
+
+    /**
+     * Compares two answers that were kept, within some time.
+     *
+     * @param request both answers, and the rules of the reference
+     * @param timeout null for that of the client
+     * @return what has changed, and which rules hold
+     * @throws ExplainException where the server refuses, or does not answer
+     */
+    public ExplanationComparison compareExplanations(CompareExplanationsRequest request, Duration timeout) {
+        Parcel<CompareExplanationsRequest> parcel = new Parcel<>(request, null, null, terms.messageLimit());
+        CompletableFuture<CompareExplanationsResponse> answer = calls.run(
+                timeout,
+                exchange -> exchange.deliver(parcel, (stub, whole) -> {
+                    Reply<CompareExplanationsResponse> reply = reply();
+                    stub.compareExplanations(whole, reply);
+                    return reply.future();
+                }));
+        return Calls.await(answer).getComparison();
     }
 
     /**

@@ -7,6 +7,8 @@ import com.google.gson.JsonParser;
 import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.util.JsonFormat;
 import io.github.onnxplain.v1.CheckModelRequest;
+import io.github.onnxplain.v1.CompareExplanationsRequest;
+import io.github.onnxplain.v1.CompareExplanationsResponse;
 import io.github.onnxplain.v1.DescribeModelResponse;
 import io.github.onnxplain.v1.DescribeTableRequest;
 import io.github.onnxplain.v1.ExplainRequest;
@@ -82,6 +84,7 @@ public final class Conformance {
                 case "describe_table" -> describeTable();
                 case "predict" -> predict();
                 case "check" -> check();
+                case "compare" -> compare();
                 case "upload" -> upload();
                 case "cancel" -> cancel();
                 case "plan" -> response(JSON.print(client.plan(call())));
@@ -133,6 +136,15 @@ public final class Conformance {
         CheckModelRequest.Builder options = CheckModelRequest.newBuilder();
         JsonFormat.parser().merge(question.get("request").toString(), options);
         return response(JSON.print(client.checkModel(model(), rows(), options.build())));
+    }
+
+    private JsonObject compare() throws InvalidProtocolBufferException {
+        CompareExplanationsRequest.Builder request = CompareExplanationsRequest.newBuilder();
+        JsonFormat.parser().merge(question.get("request").toString(), request);
+        CompareExplanationsResponse whole = CompareExplanationsResponse.newBuilder()
+                .setComparison(client.compareExplanations(request.build()))
+                .build();
+        return response(JSON.print(whole));
     }
 
     private TableSource rows() {
