@@ -273,6 +273,40 @@ def test_two_models_are_compared_in_one_call(client, reference) -> None:
     assert tables.message.comparison == compared(client, reference, model(0.1), rows(1))
 
 
+def test_kept_answers_are_compared_as_they_are_and_rules_judged(client, reference) -> None:
+    asked = {"target_column": "target", "plots": False, "replicates": True}
+    kept = client.explain(model(0.6), rows(), *METHODS, **asked)
+    rules = [
+        {"statistic": "average_loss", "holds": "change <= 0.01"},
+        {"name": "few", "ranking": "importance", "new_leading_features": False},
+    ]
+    judged = onnxplain.Reference(reference, rules=rules)
+    found = client.compare(judged, kept, plots=False).comparison
+    explained = client.compare(judged, model(0.6), rows(), plots=False).comparison
+
+    assert [(each.rule, each.verdict) for each in found.findings] == [
+        ("average_loss: change <= 0.01", "FAILS"),
+        ("few", "HOLDS"),
+    ]
+    assert found.message == explained.message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        pytest.param({"table": {}}, "as they are", id="table"),
+        pytest.param({"seed": 1}, "as they are", id="option"),
+        pytest.param({"rules": [{"statistic": "nothing"}]}, "statistic is 'nothing'", id="kind"),
+        pytest.param({"rules": [{"importance": 1}]}, "a rule has no 'importance'", id="field"),
+    ],
+)
+def test_what_kept_answers_do_not_take_is_refused(client, reference, arguments, said) -> None:
+    table, rules = arguments.pop("table", None), arguments.pop("rules", ())
+
+    with pytest.raises((TypeError, ValueError), match=said):
+        client.compare(onnxplain.Reference(reference, rules=rules), reference, table, **arguments)
+
+
 @pytest.mark.parametrize(
     ("given", "methods"), [("kept", ("interactions",)), ("model", ())], ids=["twice", "none"]
 )
