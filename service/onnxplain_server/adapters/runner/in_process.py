@@ -16,7 +16,7 @@ from onnxplain.v1.plan_pb2 import ExplanationPlan
 
 from onnxplain_server.adapters.onnx import describe
 from onnxplain_server.adapters.runner.consistency_sample import table_sampler
-from onnxplain_server.adapters.runner.loaded_models import LoadedModels, ModelFile
+from onnxplain_server.adapters.runner.loaded_models import LoadedModels
 from onnxplain_server.adapters.runner.on_workers.worker_calls import PredictionWorkers
 from onnxplain_server.adapters.runner.publisher import publisher, refuse_parts
 from onnxplain_server.adapters.runner.receipt import work_of
@@ -36,7 +36,7 @@ from onnxplain_server.core.interfaces import AnswerHost, Call, ComputationHost, 
 from onnxplain_server.core.model import Scale
 from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.core.remote.models import RemoteModels
-from onnxplain_server.core.request import NO_WORK, Reply, ServiceMethod, Work
+from onnxplain_server.core.request import NO_WORK, Reply, RequestFile, ServiceMethod, Work
 from onnxplain_server.core.table import Table
 from onnxplain_server.explain import BoundTable, TreeMemo, explain
 from onnxplain_server.explain.rows.predict import PredictedTable
@@ -196,7 +196,7 @@ class InProcess:
     def _on_file(
         self,
         asked: Asked,
-        file: ModelFile | None,
+        file: RequestFile | None,
         rows: Table | None,
         large: LargeTable | None,
         bind: type[BoundTable],

@@ -20,6 +20,7 @@ from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.model import Description, HasInputs, Scale
 from onnxplain_server.core.model_limits import ModelLimits
+from onnxplain_server.core.request import RequestFile
 from onnxplain_server.core.rows import feeds
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.batch_size import BatchSize
@@ -30,17 +31,11 @@ from onnxplain_server.trees.reading.forest import Forest
 from onnxplain_server.trees.reading.refusal import Refusal
 
 _CHECKED_TABLES = 16
+_Key: TypeAlias = tuple[str | None, Scale, str]
+"""Identity of the file, scale, and digest of the rows that the model was tried on."""
 
 SampleOf: TypeAlias = Callable[[HasInputs], Background | None]
 """A model that was not tried to rows of the table that it is asked with; None without a table."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModelFile:
-    """Content of a model file, and the id that uploading it gives."""
-
-    content: bytes
-    identity: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +44,7 @@ class Loaded:
 
     Attributes
     ----------
-    file : ModelFile
+    file : RequestFile
     model : OnnxModel
     description : Description
     batch_size : BatchSize
@@ -63,7 +58,7 @@ class Loaded:
         Rows of a table that it was tried on, where it takes no made-up ones.
     """
 
-    file: ModelFile
+    file: RequestFile
     model: OnnxModel
     description: Description
     batch_size: BatchSize
@@ -93,8 +88,8 @@ class LoadedModels:
         limits: ModelLimits,
         loading: Callable[[Any], AbstractContextManager[None]],
     ) -> None:
-        self._models: LRUCache[tuple[str, Scale, str], Loaded | UntriedModelError] = LRUCache(
-            model_count
+        self._models: LRUCache[tuple[str | None, Scale, str], Loaded | UntriedModelError] = (
+            LRUCache(model_count)
         )
         self._limits = limits
         self._loading = loading
@@ -102,7 +97,7 @@ class LoadedModels:
 
     def load(
         self,
-        file: ModelFile,
+        file: RequestFile,
         scale: Scale,
         host: ComputationHost,
         sample_of: SampleOf = lambda _model: None,
@@ -128,7 +123,11 @@ class LoadedModels:
             return self._loaded(file, scale, host, sample)
 
     def load_explained(
-        self, file: ModelFile | None, question: Question, host: ComputationHost, sample_of: SampleOf
+        self,
+        file: RequestFile | None,
+        question: Question,
+        host: ComputationHost,
+        sample_of: SampleOf,
     ) -> tuple[Loaded | None, Question]:
         """Load the model of a question, if any, which then has the scale of its predictions."""
         if file is None:
@@ -143,7 +142,7 @@ class LoadedModels:
         )
 
     def _loaded(
-        self, file: ModelFile, scale: Scale, host: ComputationHost, sample: Background | None
+        self, file: RequestFile, scale: Scale, host: ComputationHost, sample: Background | None
     ) -> Loaded:
         key = (file.identity, scale, sample.digest if sample else "")
         with self._lock:
@@ -157,15 +156,16 @@ class LoadedModels:
         return loaded
 
     def _tried(
-        self, file: ModelFile, scale: Scale, host: ComputationHost, sample: Background | None
+        self, file: RequestFile, scale: Scale, host: ComputationHost, sample: Background | None
     ) -> Loaded | UntriedModelError:
         rows = feeds(sample.features, sample.columns) if sample else None
+        content = bytes(file.content)
         try:
             with self._loading(host):
-                model, description = load_described(file.content, scale, self._limits, rows=rows)
+                model, description = load_described(content, scale, self._limits, rows=rows)
         except UntriedModelError as untried:
             return untried.with_traceback(None)
-        forest = forest_reader(file.content, self._limits)
+        forest = forest_reader(content, self._limits)
         return Loaded(file, model, description, BatchSize(), forest, sample=sample)
 
     def margin(self, loaded: Loaded, host: ComputationHost) -> ClassMargin | Refusal:
@@ -180,7 +180,7 @@ class LoadedModels:
 
     def written(self, loaded: Loaded, host: ComputationHost) -> WrittenModel:
         """Tell how a converter wrote a model, with the model without a fault that it repairs."""
-        faults = converter_faults(loaded.file.content, self._limits)
+        faults = converter_faults(bytes(loaded.file.content), self._limits)
         has_trees = loaded.description.tree_count > 0
         written = WrittenModel(faults.texts, has_trees, faults.of_missing, faults.of_thresholds)
         if not faults.repaired:

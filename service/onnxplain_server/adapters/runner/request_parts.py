@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from onnxplain_server.adapters.onnx import OnnxModel
-from onnxplain_server.adapters.runner.loaded_models import Loaded, LoadedModels, ModelFile
+from onnxplain_server.adapters.runner.loaded_models import Loaded, LoadedModels
 from onnxplain_server.adapters.runner.on_workers.worker_model import WorkerModel
 from onnxplain_server.adapters.runner.receipt import add_read_bytes, receipt, sources
 from onnxplain_server.adapters.runner.timed_model import TimedModel, timed_rest
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Blobs, ComputationHost
 from onnxplain_server.core.model import Model
+from onnxplain_server.core.request import RequestFile
 from onnxplain_server.core.systems.confinement import UNCONFINED, can_confine
 from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.explain import Answer, BoundTable, PartialExplanation, Question, Resources
@@ -38,12 +39,12 @@ if TYPE_CHECKING:
 
 def model_file(
     message: service_pb2.ExplainRequest | service_pb2.DescribeTableRequest, blobs: Blobs
-) -> ModelFile | None:
+) -> RequestFile | None:
     """Return the request's model; None where it has none."""
     if not message.HasField("model"):
         return None
     content = question.model_content(message.model, blobs)
-    return ModelFile(content, message.model.id or identify(content))
+    return RequestFile("onnx", content, identity=message.model.id or identify(content))
 
 
 def request_key(request: bytes, message: service_pb2.ExplainRequest, blobs: Blobs) -> str:
@@ -188,7 +189,7 @@ class Asked:
             made.predicted_row_count = self.remote.model.asked_row_count
         elif self.loaded:
             response.model.CopyFrom(answer.write_description(self.loaded.description))
-            identity = self.loaded.file.identity
+            identity = self.loaded.file.identity or ""
             if not can_confine():
                 response.warnings.add(code="UNCONFINED", message=UNCONFINED, kind="DOUBT")
         made.MergeFrom(receipt(self.message, identity, self.table_digest(), start))

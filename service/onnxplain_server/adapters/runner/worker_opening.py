@@ -28,7 +28,7 @@ def open_calls(asked: Asked, workers: PredictionWorkers | None, limits: ModelLim
     model, (host, check) = loaded.model, _watched(asked.host)
     calls = WorkerCalls(
         workers,
-        loaded.file.content,
+        bytes(loaded.file.content),
         PredictionJob(asked.question.scale.name, model.is_batched, limits),
         loaded.worker_batch_size,
         len(table.features.names) + len(model.output_names),
