@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import onnxplain
 from onnxplain.progress import ProgressCallback
-from onnxplain.transport.calls import missing_response, read_event
+from onnxplain.transport.flow import missing_response, read_event
 from onnxplain.transport.rpcs import Request, Response, Rpc
 from onnxplain.transport.uploads import File, PendingRequest, content_of
 from onnxplain.v1.explanation_service_pb2 import (

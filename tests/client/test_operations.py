@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 import onnxplain
 import pytest
 from onnxplain.requests import to_request
+from onnxplain.transport.rpcs import PLAN
 from onnxplain_server.__main__ import _blobs, _cache, _runner
 from onnxplain_server.adapters.runner.local_decoder import LocalDecoder
 from onnxplain_server.adapters.storage.operations.memory_operations import MemoryOperations
@@ -196,7 +198,7 @@ def test_only_streams_and_operations_have_parts(client: onnxplain.Client) -> Non
         with pytest.raises(ValueError, match="explain_stream and start"):
             call(MODEL, ROWS, LOSS, partial=True, **ASKED)
     request = to_request(MODEL, ROWS, LOSS, partial=True, **ASKED)
-    for message in (client.messages.explain, client.messages.plan):
+    for message in (client.messages.explain, partial(client.messages.answer, PLAN)):
         if message == client.messages.explain and isinstance(client.messages, LocalMessages):
             continue  # it has its progress by a stream
         with pytest.raises(onnxplain.ExplainError) as caught:

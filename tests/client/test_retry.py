@@ -44,7 +44,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr("onnxplain.transport.calls.time", made)
+    monkeypatch.setattr("onnxplain.transport.waiting.time", made)
     monkeypatch.setattr("onnxplain.transport.retry.time", made)
     return made
 

@@ -23,7 +23,7 @@ from onnxplain.results.explanations import Explanations
 from onnxplain.results.plans import ExplanationPlan
 from onnxplain.results.provenance import ModelDescription
 from onnxplain.tables import to_table
-from onnxplain.transport.async_calls import AsyncRemote
+from onnxplain.transport.calls import AsyncRemote
 from onnxplain.transport.connection import MESSAGE_LIMIT, RETRY_COUNT, Connection
 from onnxplain.transport.rpcs import DESCRIBE, PLAN
 from onnxplain.transport.security import PathLike, Token, secure

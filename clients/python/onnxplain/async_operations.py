@@ -14,7 +14,7 @@ from onnxplain.progress import ProgressCallback, progress_callback
 from onnxplain.results.explanations import Explanations
 
 if TYPE_CHECKING:
-    from onnxplain.transport.async_operation_calls import AsyncRemoteOperations
+    from onnxplain.transport.operation_calls import AsyncRemoteOperations
 
 
 class AsyncOperation(OperationView):

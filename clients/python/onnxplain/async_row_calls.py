@@ -12,7 +12,7 @@ from onnxplain.requests.fitted_calls import AsyncFittedCalls
 from onnxplain.requests.rows import to_check_request, to_describe_request, to_predict_request
 from onnxplain.results.predictions import PredictionComparison, Predictions
 from onnxplain.results.table_descriptions import TableDescription
-from onnxplain.transport.async_calls import AsyncRemote
+from onnxplain.transport.calls import AsyncRemote
 from onnxplain.transport.rpcs import CHECK, DESCRIBE_TABLE, PREDICT
 from onnxplain.transport.uploads import files_of
 

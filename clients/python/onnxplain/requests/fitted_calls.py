@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from onnxplain.requests.fitted_models import fitted_model
-from onnxplain.transport.async_calls import AsyncRemote
+from onnxplain.transport.calls import AsyncRemote
 from onnxplain.transport.messages import Messages
 from onnxplain.transport.rpcs import CHECK
 

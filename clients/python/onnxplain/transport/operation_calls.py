@@ -1,28 +1,16 @@
-"""Calls of google.longrunning.Operations on messages, with retry."""
+"""Calls of google.longrunning.Operations on messages: of threads, and of asyncio."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from typing import Any, Protocol
 
 import grpc
-from google.longrunning import operations_pb2
-from google.longrunning.operations_pb2_grpc import OperationsStub
-from google.protobuf.duration_pb2 import Duration
 
-from onnxplain.errors import ExplainError
 from onnxplain.transport.connection import Connection
-from onnxplain.transport.error_translation import translate_errors
-from onnxplain.v1.explanation_service_pb2 import (
-    ExplainResponse,
-    PartialExplanation,
-    ReadExplanationRequest,
-    ReadPartialExplanationsRequest,
-)
-from onnxplain.v1.explanation_service_pb2_grpc import ExplanationServiceStub
-
-_Response = TypeVar("_Response")
+from onnxplain.transport.operation_flow import OperationFlow
+from onnxplain.transport.waiting import InEventLoop, OnThread, finished
+from onnxplain.v1.explanation_service_pb2 import ExplainResponse, PartialExplanation
 
 
 class OperationMessages(Protocol):
@@ -55,6 +43,31 @@ class OperationMessages(Protocol):
         """Return what an operation has finished so far, in the order of its methods."""
 
 
+class AsyncRemoteOperations(OperationFlow):
+    """`RemoteOperations` with coroutines.
+
+    Parameters
+    ----------
+    channel : grpc.aio.Channel
+    connection : Connection
+        Settings of every call.
+    """
+
+    def __init__(self, channel: grpc.aio.Channel, connection: Connection) -> None:
+        super().__init__(channel, connection, InEventLoop())
+
+    async def pages(self, query: str, *, timeout: float | None = None) -> AsyncGenerator[Any]:
+        """Call ListOperations for each page, and yield the operations."""
+        token = ""
+        while True:
+            page = await self.list(query, 0, token, timeout=timeout)
+            for operation in page.operations:
+                yield operation
+            token = page.next_page_token
+            if not token:
+                return
+
+
 class RemoteOperations:
     """`OperationMessages` by gRPC to a server.
 
@@ -66,76 +79,37 @@ class RemoteOperations:
     """
 
     def __init__(self, channel: grpc.Channel, connection: Connection) -> None:
-        self._connection = connection
-        self._operations = OperationsStub(channel)
-        self._service = ExplanationServiceStub(channel)
+        self._flow = OperationFlow(channel, connection, OnThread())
 
     def get(self, name: str, *, timeout: float | None = None) -> Any:
         """Call GetOperation."""
-        request = operations_pb2.GetOperationRequest(name=name)
-        return self._retry(timeout, self._unary(self._operations.GetOperation, request))
+        return finished(self._flow.get(name, timeout=timeout))
 
     def list(
         self, query: str, page_size: int, page_token: str, *, timeout: float | None = None
     ) -> Any:
         """Call ListOperations."""
-        request = operations_pb2.ListOperationsRequest(
-            name="operations", filter=query, page_size=page_size, page_token=page_token
-        )
-        return self._retry(timeout, self._unary(self._operations.ListOperations, request))
+        return finished(self._flow.list(query, page_size, page_token, timeout=timeout))
 
     def wait(self, name: str, seconds: float, *, timeout: float | None = None) -> Any:
         """Call WaitOperation."""
-        duration = Duration()
-        duration.FromMilliseconds(round(1000 * seconds))
-        request = operations_pb2.WaitOperationRequest(name=name, timeout=duration)
-        return self._retry(timeout, self._unary(self._operations.WaitOperation, request))
+        return finished(self._flow.wait(name, seconds, timeout=timeout))
 
     def cancel(self, name: str, *, timeout: float | None = None) -> None:
         """Call CancelOperation."""
-        request = operations_pb2.CancelOperationRequest(name=name)
-        self._retry(timeout, self._unary(self._operations.CancelOperation, request))
+        finished(self._flow.cancel(name, timeout=timeout))
 
     def delete(self, name: str, *, timeout: float | None = None) -> None:
         """Call DeleteOperation."""
-        request = operations_pb2.DeleteOperationRequest(name=name)
-        self._retry(timeout, self._unary(self._operations.DeleteOperation, request))
+        finished(self._flow.delete(name, timeout=timeout))
 
     def read(self, name: str, *, timeout: float | None = None) -> ExplainResponse:
         """Call ReadExplanation; after a failure, go on behind what has arrived."""
-        content = bytearray()
-
-        def read_rest(seconds: float | None) -> None:
-            request = ReadExplanationRequest(name=name, offset=len(content))
-            options = self._connection.call_options(seconds)
-            for part in self._service.ReadExplanation(request, **options):
-                content.extend(part.content)
-
-        self._retry(timeout, read_rest)
-        return ExplainResponse.FromString(bytes(content))
+        return finished(self._flow.read(name, timeout=timeout))
 
     def partials(self, name: str, *, timeout: float | None = None) -> Sequence[PartialExplanation]:
         """Call ReadPartialExplanations."""
-        request = ReadPartialExplanationsRequest(name=name)
-
-        def read(seconds: float | None) -> Sequence[PartialExplanation]:
-            options = self._connection.call_options(seconds)
-            return tuple(self._service.ReadPartialExplanations(request, **options))
-
-        return self._retry(timeout, read)
-
-    def _unary(self, method: Any, request: Any) -> Callable[[float | None], Any]:
-        return lambda seconds: method(request, **self._connection.call_options(seconds))
-
-    def _retry(self, timeout: float | None, call: Callable[[float | None], _Response]) -> _Response:
-        """Retry a call until it succeeds or cannot succeed."""
-        attempts = self._connection.attempts(timeout)
-        while True:
-            try:
-                with translate_errors(self._connection.endpoint):
-                    return call(attempts.seconds())
-            except ExplainError as error:
-                time.sleep(attempts.pause(error))
+        return finished(self._flow.partials(name, timeout=timeout))
 
 
 def pages(messages: OperationMessages, query: str, timeout: float | None) -> Iterator[Any]:
