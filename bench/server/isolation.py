@@ -13,7 +13,7 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain.v1.table_pb2 import Table
 from onnxplain_server.adapters.runner.in_process import InProcess
-from onnxplain_server.adapters.sandbox.resource_limits import Budget
+from onnxplain_server.adapters.sandbox.confine import Budget
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings

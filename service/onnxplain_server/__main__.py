@@ -175,7 +175,7 @@ def _isolated(
 
 
 def _worker_settings(settings: Settings, limits: ModelLimits) -> WorkerSettings:
-    from onnxplain_server.adapters.sandbox.resource_limits import Budget  # noqa: PLC0415
+    from onnxplain_server.adapters.sandbox.confine import Budget  # noqa: PLC0415
     from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings  # noqa: PLC0415
     from onnxplain_server.config.redis_settings import redis_address  # noqa: PLC0415
     from onnxplain_server.config.settings import table_memory_bytes  # noqa: PLC0415

@@ -45,7 +45,7 @@ from onnxplain_server.transport.events import Events
 from onnxplain_server.transport.fetched_files import NO_SOURCES
 from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.service import Service
-from onnxplain_server.wire.request_messages import METHODS
+from onnxplain_server.wire.calls import METHODS
 from onnxplain_server.wire.requests.message_split import split_message
 
 _NO_LIMIT = 2**63

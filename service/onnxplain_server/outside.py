@@ -141,7 +141,7 @@ def _memory_bytes(settings: Settings) -> int:
 
 @contextmanager
 def _list_errors(setting: str) -> Iterator[None]:
-    from onnxplain_server.adapters.listed.list_file import ListError  # noqa: PLC0415
+    from onnxplain_server.adapters.network_processes.list_file import ListError  # noqa: PLC0415
 
     try:
         yield

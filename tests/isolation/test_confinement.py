@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from onnxplain_server.adapters.sandbox import landlock, resource_limits, seccomp
+from onnxplain_server.adapters.sandbox import confine, landlock, seccomp
 
 # Everything that is tried is imported first: afterwards no file can be opened.
 PROLOGUE = f"""
@@ -21,7 +21,7 @@ import sys
 sys.path[:0] = {[entry for entry in sys.path if entry]!r}
 import ctypes, mmap, os, resource, signal, socket, subprocess, threading
 from onnxplain_server.adapters.sandbox import capabilities, landlock, seccomp
-from onnxplain_server.adapters.sandbox import resource_limits
+from onnxplain_server.adapters.sandbox import confine
 def what(function):
     try:
         return repr(function())
@@ -85,7 +85,7 @@ def outcomes(tmp_path: Path) -> Outcomes:
     def run(attempts: Mapping[str, str], before: str = ""):
         code = f"""{PROLOGUE}
 {before}
-missing = resource_limits.confine(resource_limits.Budget(2**29, 60), 2)
+missing = confine.confine(confine.Budget(2**29, 60), 2)
 found = {{name: what(lambda: eval(code)) for name, code in {attempts!r}.items()}}
 os.write(1, repr((missing, found)).encode())
 os._exit(0)
@@ -153,7 +153,7 @@ def test_a_thread_of_its_own_may_be_signalled(outcomes: Outcomes) -> None:
 
 
 def test_abort_still_ends_it() -> None:
-    code = f"{PROLOGUE}\nresource_limits.confine(resource_limits.Budget(2**29, 60), 2)\nos.abort()"
+    code = f"{PROLOGUE}\nconfine.confine(confine.Budget(2**29, 60), 2)\nos.abort()"
 
     done = subprocess.run([sys.executable, "-c", code], check=False)
 
@@ -235,14 +235,11 @@ def test_variables_of_the_server_stay_with_it(own, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_process_whose_parent_has_gone_ends() -> None:
-    code = (
-        f"{PROLOGUE}\nresource_limits.die_with_parent(1 if os.getppid() != 1 else 2)"
-        "\nos.write(1, b'on')"
-    )
+    code = f"{PROLOGUE}\nconfine.die_with_parent(1 if os.getppid() != 1 else 2)\nos.write(1, b'on')"
 
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, timeout=600, check=True
     )
 
     assert done.stdout == b""
-    assert resource_limits.mapped_bytes() > 0
+    assert confine.mapped_bytes() > 0

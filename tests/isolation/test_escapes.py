@@ -18,7 +18,7 @@ import pytest
 from escapes import resolving, rules, ways
 from escapes.attempts import outcome
 from escapes.listening import Listeners, listening
-from onnxplain_server.adapters.listed.network_process import WITHOUT_THREADS
+from onnxplain_server.adapters.network_processes.network_process import WITHOUT_THREADS
 
 NOBODY = 65534
 LIBC = ctypes.CDLL(None)

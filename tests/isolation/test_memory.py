@@ -9,7 +9,7 @@ from onnxplain.v1.explanation_service_pb2 import MethodOptions
 from onnxplain.v1.individual_conditional_expectation_pb2 import (
     IndividualConditionalExpectationOptions,
 )
-from onnxplain_server.adapters.sandbox.resource_limits import Budget
+from onnxplain_server.adapters.sandbox.confine import Budget
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Call
 from onnxplain_server.core.request import ServiceMethod

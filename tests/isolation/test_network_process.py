@@ -16,7 +16,7 @@ import sys
 sys.path[:0] = {[entry for entry in sys.path if entry]!r}
 import ctypes, mmap, os, signal, socket, subprocess, threading
 from pathlib import Path
-from onnxplain_server.adapters.listed import confined_process
+from onnxplain_server.adapters.network_processes import confined_process
 def what(function):
     try:
         return repr(function())

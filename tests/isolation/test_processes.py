@@ -336,7 +336,7 @@ def test_the_time_of_a_killed_worker_is_counted(own) -> None:
 
 @pytest.mark.slow
 def test_a_worker_retires_before_its_processor_time_is_used_up(own) -> None:
-    from onnxplain_server.adapters.sandbox.resource_limits import Budget  # noqa: PLC0415 - only here
+    from onnxplain_server.adapters.sandbox.confine import Budget  # noqa: PLC0415 - only here
 
     runner = own(budget=Budget(2**29, 2))
     few_rows = b"".join(MANY_ROWS.splitlines(keepends=True)[:2_000])

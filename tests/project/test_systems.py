@@ -14,10 +14,10 @@ HEAD = 'if sys.platform != "linux":\n    raise ImportError("of Linux alone")\n'
 """Of a module that only Linux can run."""
 
 OF_LINUX = (
-    *("adapters/cluster/confined_tasks", "adapters/listed/confined_process"),
-    *("adapters/listed/network_process", "adapters/sandbox/calls"),
-    *("adapters/sandbox/capabilities", "adapters/sandbox/landlock"),
-    *("adapters/sandbox/resource_limits", "adapters/sandbox/seccomp"),
+    *("adapters/cluster/confined_tasks", "adapters/network_processes/confined_process"),
+    *("adapters/network_processes/network_process", "adapters/sandbox/calls"),
+    *("adapters/sandbox/capabilities", "adapters/sandbox/confine"),
+    *("adapters/sandbox/landlock", "adapters/sandbox/seccomp"),
     *("adapters/workers/ipc/arena", "adapters/workers/ipc/channel"),
     *("adapters/workers/pool", "adapters/workers/priority"),
     *("adapters/workers/process_status", "adapters/workers/worker_client"),

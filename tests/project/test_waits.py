@@ -184,6 +184,11 @@ def test_all_rooms_of_the_serving_process_are_looked_through() -> None:
     assert rooms >= {
         *("transport", "transport.grpc", "transport.rest", "transport.operations"),
         *("transport.rest.connections", "adapters.storage", "adapters.access"),
-        *("adapters.workers", "adapters.workers.ipc", "adapters.listed", "adapters.sources"),
+        *(
+            "adapters.workers",
+            "adapters.workers.ipc",
+            "adapters.network_processes",
+            "adapters.sources",
+        ),
         *("adapters.cluster.server", "adapters.remote_server", "telemetry", "core.systems"),
     }

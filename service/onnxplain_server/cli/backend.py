@@ -35,7 +35,7 @@ from onnxplain_server.transport.admission.request_control import RequestControl
 from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles, model_columns
 from onnxplain_server.transport.uploads import name_inline
 from onnxplain_server.transport.written_results import WrittenResults
-from onnxplain_server.wire.request_messages import METHODS
+from onnxplain_server.wire.calls import METHODS
 from onnxplain_server.wire.requests.message_split import has_large_model, names_uris, split_message
 
 if TYPE_CHECKING:

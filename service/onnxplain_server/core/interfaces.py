@@ -254,7 +254,7 @@ class Call:
     ----------
     method : ServiceMethod
     request : bytes
-        Serialised request of the method; see `wire.request_messages.REQUESTS`.
+        Serialised request of the method; see `wire.calls.REQUESTS`.
     blobs : Blobs
         Files that it names: beside it, so that the runner needs no access to a store, and no
         file is copied.

@@ -30,7 +30,7 @@ from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.rows.one_hot_columns import one_hot_notes
 from onnxplain_server.explain.rows.prediction_checks import check_prediction
-from onnxplain_server.explain.rows.rows_drawn import rows_drawn, rows_not_clustered
+from onnxplain_server.explain.rows.row_notes import rows_drawn, rows_not_clustered
 from onnxplain_server.explain.sample import BoundTable
 from onnxplain_server.explain.task import Job
 from onnxplain_server.methods.registry import Result, method_of

@@ -30,8 +30,8 @@ from onnxplain_server.transport.admission.admission import Caller, RequestIds, R
 from onnxplain_server.transport.admission.size_limits import SizeLimit
 from onnxplain_server.transport.audit.usage import Usage
 from onnxplain_server.wire.blobs import check_id, identify, not_found
+from onnxplain_server.wire.calls import REQUESTS
 from onnxplain_server.wire.protobuf_split import method_names
-from onnxplain_server.wire.request_messages import REQUESTS
 from onnxplain_server.wire.requests.model_outline import check_outline
 
 _EMPTY = {"model": Reason.INVALID_MODEL, "table": Reason.INVALID_TABLE}

@@ -29,7 +29,7 @@ from onnxplain_server.core.request import (
     RequestParts,
     ServiceMethod,
 )
-from onnxplain_server.wire.request_messages import REQUESTS
+from onnxplain_server.wire.calls import REQUESTS
 from onnxplain_server.wire.scanning.field_scan import (
     LENGTH_DELIMITED,
     MessageField,

@@ -27,12 +27,12 @@ from onnxplain_server.core.contract_limits import Model as ModelLimits
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import REMOTE_FORM, RequestFile, RequestParts, ServiceMethod
 from onnxplain_server.wire import canonical, rest_request
+from onnxplain_server.wire.calls import REQUESTS, files_of
 from onnxplain_server.wire.canonical import AnyMessage
 from onnxplain_server.wire.explained import explained_rows
 from onnxplain_server.wire.kept_parts import separate_parts
 from onnxplain_server.wire.media_types import CHARSETS, FORM
 from onnxplain_server.wire.protobuf_split import files_beside, pin_without_uri
-from onnxplain_server.wire.request_messages import REQUESTS, files_of
 from onnxplain_server.wire.requests import model_files
 from onnxplain_server.wire.rest_request import File
 

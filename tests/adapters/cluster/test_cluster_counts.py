@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from onnxplain_server.adapters.cluster.server import task_frames as frames
 from onnxplain_server.adapters.cluster.server.cluster_sessions import ClusterSessions
-from onnxplain_server.adapters.listed.clocked_socket import ClockedSocket
+from onnxplain_server.adapters.network_processes.clocked_socket import ClockedSocket
 from onnxplain_server.core.counts.cluster_counts import ClusterCounts, ClusterState
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.transport.metrics.cluster_metrics import ClusterCollector

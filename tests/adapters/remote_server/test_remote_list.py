@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from onnxplain_server.adapters.access.watched_files import FileError
-from onnxplain_server.adapters.listed.list_file import ListError
+from onnxplain_server.adapters.network_processes.list_file import ListError
 from onnxplain_server.adapters.remote.policy import RemotePolicy
 from onnxplain_server.adapters.remote_server.entry_policies import EntryPolicies
 from onnxplain_server.adapters.remote_server.remote_list import (

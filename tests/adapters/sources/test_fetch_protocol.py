@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from onnxplain_server.adapters.listed.clocked_socket import ClockedSocket
+from onnxplain_server.adapters.network_processes.clocked_socket import ClockedSocket
 from onnxplain_server.adapters.sources.fetch_protocol import (
     PART_BYTES,
     receive_parts,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from onnxplain_server.adapters.listed.list_file import ListError
+from onnxplain_server.adapters.network_processes.list_file import ListError
 from onnxplain_server.adapters.sources.canonical_uri import canonical
 from onnxplain_server.adapters.sources.source_list import read_source_list
 from onnxplain_server.core.errors import ExplainError

@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from onnxplain_server.adapters.listed import confined_process
-from onnxplain_server.adapters.sandbox.resource_limits import Budget, confine
+from onnxplain_server.adapters.network_processes import confined_process
+from onnxplain_server.adapters.sandbox.confine import Budget, confine
 from onnxplain_server.adapters.workers import worker_loop
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerSettings
 from onnxplain_server.core.model_limits import ModelLimits

@@ -17,7 +17,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from onnxplain_server.adapters.listed.confined_process import confine_to_network
+from onnxplain_server.adapters.network_processes.confined_process import confine_to_network
 
 NAME = "store.example.test"
 ADDRESS = "10.1.2.3"

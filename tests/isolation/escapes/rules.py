@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from onnxplain_server.adapters.listed.confined_process import confine_to_network
+from onnxplain_server.adapters.network_processes.confined_process import confine_to_network
 from onnxplain_server.adapters.sandbox import calls, landlock
 from onnxplain_server.adapters.sandbox.calls import CheckedCall
 

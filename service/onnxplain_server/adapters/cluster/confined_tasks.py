@@ -20,7 +20,7 @@ from onnxplain_server.adapters.cluster.dask_words import with_cause
 from onnxplain_server.adapters.cluster.worker_sources import are_addresses, reading
 from onnxplain_server.adapters.runner.blocks.ranged_file import MAX_RANGE
 from onnxplain_server.adapters.runner.blocks.shared_files import check
-from onnxplain_server.adapters.sandbox.resource_limits import Budget
+from onnxplain_server.adapters.sandbox.confine import Budget
 from onnxplain_server.adapters.workers.ipc import arena_task
 from onnxplain_server.adapters.workers.ipc.channel import FrameKind, MalformedError
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerKind, WorkerSettings

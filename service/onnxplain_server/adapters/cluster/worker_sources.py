@@ -15,7 +15,7 @@ from pathlib import Path
 import dask
 from onnxplain.v1.table_pb2 import Table, TableUris
 
-from onnxplain_server.adapters.listed.list_file import ListError
+from onnxplain_server.adapters.network_processes.list_file import ListError
 from onnxplain_server.adapters.sources.fetcher import Fetcher
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import FileRanges, SourceBlocks

@@ -16,7 +16,7 @@ from pathlib import Path
 import grpc
 from onnxplain.v1.model_pb2 import Model, RemoteModel
 
-from onnxplain_server.adapters.listed import confined_process
+from onnxplain_server.adapters.network_processes import confined_process
 from onnxplain_server.adapters.remote.open_remote import open_remote
 from onnxplain_server.adapters.remote_server.call_session import CallCounter, serve_session
 from onnxplain_server.adapters.remote_server.entry_policies import EntryPolicies

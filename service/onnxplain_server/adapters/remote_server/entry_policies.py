@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from onnxplain_server.adapters.access.watched_files import FileError, WatchedFiles
-from onnxplain_server.adapters.listed.list_file import ListError
+from onnxplain_server.adapters.network_processes.list_file import ListError
 from onnxplain_server.adapters.remote.policy import RemotePolicy
 from onnxplain_server.adapters.remote_server.remote_list import (
     RemoteEntry,

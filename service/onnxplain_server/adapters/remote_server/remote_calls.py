@@ -16,9 +16,9 @@ from pathlib import Path
 from google.protobuf.message import DecodeError
 from onnxplain.v1.model_pb2 import RemoteModel
 
-from onnxplain_server.adapters.listed.clocked_lock import held
-from onnxplain_server.adapters.listed.clocked_socket import ClockedSocket
-from onnxplain_server.adapters.listed.network_process import (
+from onnxplain_server.adapters.network_processes.clocked_lock import held
+from onnxplain_server.adapters.network_processes.clocked_socket import ClockedSocket
+from onnxplain_server.adapters.network_processes.network_process import (
     WITHOUT_THREADS,
     NetworkProcess,
     ProcessProgram,

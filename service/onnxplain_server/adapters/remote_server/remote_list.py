@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from onnxplain_server.adapters.access.watched_files import FileError
-from onnxplain_server.adapters.listed.list_file import Network, networks, read_entries
+from onnxplain_server.adapters.network_processes.list_file import Network, networks, read_entries
 from onnxplain_server.adapters.remote.policy import RemotePolicy
 from onnxplain_server.adapters.sources.canonical_uri import (
     WEB_PORTS,

@@ -21,7 +21,7 @@ import pyarrow as pa
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
-from onnxplain_server.adapters.listed import confined_process
+from onnxplain_server.adapters.network_processes import confined_process
 from onnxplain_server.adapters.sources.connections.guard import Guard
 from onnxplain_server.adapters.sources.fetch_protocol import (
     PART_BYTES,

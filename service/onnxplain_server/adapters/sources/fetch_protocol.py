@@ -21,7 +21,10 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from onnxplain.v1.explanation_service_pb2 import Receipt
 
-from onnxplain_server.adapters.listed.network_process import WITHOUT_THREADS, send_in_steps
+from onnxplain_server.adapters.network_processes.network_process import (
+    WITHOUT_THREADS,
+    send_in_steps,
+)
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import FetchControl, SourceBlocks, TableNeeds
 

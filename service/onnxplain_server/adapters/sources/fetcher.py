@@ -20,9 +20,9 @@ from pathlib import Path
 
 from onnxplain.v1.model_pb2 import Model
 
-from onnxplain_server.adapters.listed.clocked_lock import held
-from onnxplain_server.adapters.listed.list_file import ListError
-from onnxplain_server.adapters.listed.network_process import (
+from onnxplain_server.adapters.network_processes.clocked_lock import held
+from onnxplain_server.adapters.network_processes.list_file import ListError
+from onnxplain_server.adapters.network_processes.network_process import (
     NetworkProcess,
     ProcessProgram,
     is_readable,

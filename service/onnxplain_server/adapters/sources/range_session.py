@@ -8,7 +8,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 
-from onnxplain_server.adapters.listed.network_process import is_readable
+from onnxplain_server.adapters.network_processes.network_process import is_readable
 from onnxplain_server.adapters.sources import fetch_protocol as protocol
 from onnxplain_server.adapters.sources.fetch_protocol import FetchBrokenError
 from onnxplain_server.core.errors import ExplainError, Reason

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from onnxplain_server.adapters.listed.list_file import Network, networks, read_entries
+from onnxplain_server.adapters.network_processes.list_file import Network, networks, read_entries
 from onnxplain_server.adapters.sources.canonical_uri import (
     HTTPS_PORT,
     CanonicalUri,

@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 
 from google.protobuf.message import DecodeError, EncodeError
 
-from onnxplain_server.adapters.sandbox.resource_limits import confine
+from onnxplain_server.adapters.sandbox.confine import confine
 from onnxplain_server.adapters.workers.ipc import payloads
 from onnxplain_server.adapters.workers.ipc.arena import Arena
 from onnxplain_server.adapters.workers.ipc.channel import (

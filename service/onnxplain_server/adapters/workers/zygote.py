@@ -13,7 +13,7 @@ import signal
 import socket
 import sys
 
-from onnxplain_server.adapters.sandbox.resource_limits import die_with_parent
+from onnxplain_server.adapters.sandbox.confine import die_with_parent
 from onnxplain_server.adapters.workers import worker_loop
 from onnxplain_server.adapters.workers.ipc.zygote_arguments import WorkerKind, WorkerSettings
 from onnxplain_server.adapters.workers.ipc.zygote_protocol import (

@@ -31,8 +31,8 @@ from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.operations.operation_calls import PART_BYTES, OperationCalls
 from onnxplain_server.transport.service import Service
 from onnxplain_server.transport.unread_replies import UnreadReplies
+from onnxplain_server.wire.calls import ANSWERED, CALLS
 from onnxplain_server.wire.protobuf_split import request_of_stream, request_to_start, split
-from onnxplain_server.wire.request_messages import ANSWERED, CALLS
 
 
 class ExplanationServicer(ExplanationServiceServicer):

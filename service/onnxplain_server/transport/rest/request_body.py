@@ -11,6 +11,7 @@ from werkzeug.exceptions import BadRequest, LengthRequired, UnsupportedMediaType
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.request import Body, RequestFile, RequestParts, ServiceMethod
 from onnxplain_server.transport.rest import compression, query
+from onnxplain_server.wire.calls import files_of
 from onnxplain_server.wire.media_types import (
     BINARY_TENSORS,
     CHARSETS,
@@ -22,7 +23,6 @@ from onnxplain_server.wire.media_types import (
     TABLE_FORMATS,
     table_form,
 )
-from onnxplain_server.wire.request_messages import files_of
 
 _PART_BYTES = 2**20
 _MOST_DIGITS = 16

@@ -44,8 +44,8 @@ from onnxplain_server.transport.rest.origin_policy import OWN_ORIGIN, OriginPoli
 from onnxplain_server.transport.rest.platform_routes import add_probes, platform_routes
 from onnxplain_server.transport.service import Service
 from onnxplain_server.wire import canonical
+from onnxplain_server.wire.calls import ANSWERED, CALLS
 from onnxplain_server.wire.media_types import JSON
-from onnxplain_server.wire.request_messages import ANSWERED, CALLS
 
 
 # Long: it takes the parts of a server, and installs them in their order.

@@ -31,7 +31,7 @@ from onnxplain_server.adapters.cluster.server.task_frames import (
     TaskKind,
 )
 from onnxplain_server.adapters.cluster.server.task_session import serve_session
-from onnxplain_server.adapters.listed import confined_process
+from onnxplain_server.adapters.network_processes import confined_process
 from onnxplain_server.core.counts.cluster_counts import ClusterState
 from onnxplain_server.core.errors import ExplainError, Reason
 

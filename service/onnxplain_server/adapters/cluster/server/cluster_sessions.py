@@ -17,9 +17,9 @@ from pathlib import Path
 
 from onnxplain_server.adapters.cluster.server import task_frames as frames
 from onnxplain_server.adapters.cluster.server.task_frames import TaskBrokenError, TaskKind
-from onnxplain_server.adapters.listed.clocked_lock import held
-from onnxplain_server.adapters.listed.clocked_socket import ClockedSocket
-from onnxplain_server.adapters.listed.network_process import (
+from onnxplain_server.adapters.network_processes.clocked_lock import held
+from onnxplain_server.adapters.network_processes.clocked_socket import ClockedSocket
+from onnxplain_server.adapters.network_processes.network_process import (
     WITHOUT_THREADS,
     NetworkProcess,
     ProcessProgram,

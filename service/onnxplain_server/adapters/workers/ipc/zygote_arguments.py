@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from enum import StrEnum
 
-from onnxplain_server.adapters.sandbox.resource_limits import Budget
+from onnxplain_server.adapters.sandbox.confine import Budget
 from onnxplain_server.core.model_limits import ModelLimits
 
 LEARNING_LIBRARY = "sklearn"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
-from onnxplain_server.adapters.listed.clocked_lock import held
+from onnxplain_server.adapters.network_processes.clocked_lock import held
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission.request_control import RequestControl
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from onnxplain_server.adapters.listed.clocked_socket import ClockedSocket
+from onnxplain_server.adapters.network_processes.clocked_socket import ClockedSocket
 from onnxplain_server.adapters.sources.range_session import RangeSession
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import SourceBlocks

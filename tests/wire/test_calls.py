@@ -3,7 +3,7 @@
 from onnxplain.v1.explanation_service_pb2 import DESCRIPTOR, DescribeTableRequest
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.core.request import ServiceMethod
-from onnxplain_server.wire.request_messages import CALLS, REQUESTS
+from onnxplain_server.wire.calls import CALLS, REQUESTS
 
 
 def test_each_method_of_the_contract_that_takes_a_model_or_an_answer_is_a_call() -> None:

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from onnxplain_server.adapters.listed.clocked_socket import ClockedSocket
+from onnxplain_server.adapters.network_processes.clocked_socket import ClockedSocket
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import FetchControl
 

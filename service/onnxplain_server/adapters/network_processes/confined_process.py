@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from onnxplain_server.adapters.listed.network_process import READY
+from onnxplain_server.adapters.network_processes.network_process import READY
+from onnxplain_server.adapters.sandbox.confine import Budget, confine
 from onnxplain_server.adapters.sandbox.landlock import Exceptions
-from onnxplain_server.adapters.sandbox.resource_limits import Budget, confine
 
 if sys.platform != "linux":
     raise ImportError("of Linux alone")
