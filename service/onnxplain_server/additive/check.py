@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from onnxplain_server.additive.kernel_model import KernelModel
 from onnxplain_server.additive.model import AdditiveModel
 from onnxplain_server.additive.pair_terms import MOST_CELLS, PairTables
 from onnxplain_server.additive.terms import BLOCK_NUMBERS
@@ -21,7 +22,7 @@ _CHECKED_AT_ONCE = 1 << 14
 """Values of a feature whose kinds are counted at once."""
 
 
-def refuse_not_finite(additive: AdditiveModel, features: Features) -> Refusal | None:
+def refuse_not_finite(additive: AdditiveModel | KernelModel, features: Features) -> Refusal | None:
     """Refuse rows of which a term is no finite number, because sums cannot be taken apart then.
 
     Whatever its coefficient is: 0 times a value that is missing or infinite is no number.
@@ -37,9 +38,11 @@ def refuse_not_finite(additive: AdditiveModel, features: Features) -> Refusal | 
     return None
 
 
-def _term_name(additive: AdditiveModel, features: Features, value: int) -> str:
+def _term_name(additive: AdditiveModel | KernelModel, features: Features, value: int) -> str:
     """Name the features of a value."""
-    places = additive.features[value], additive.partners[value]
+    places = [additive.features[value]]
+    if isinstance(additive, AdditiveModel):
+        places.append(additive.partners[value])
     return " and ".join(repr(features.names[j]) for j in places if j >= 0)
 
 
