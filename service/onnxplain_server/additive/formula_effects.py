@@ -71,7 +71,7 @@ class FormulaEffects(ABC):
         Parameters
         ----------
         features : sequence of int
-            Some of those used, or none.
+            Some of those used.
         rows : (n_points,)
         shares : (n_sets, n)
             Of the rows that are moved.
@@ -152,13 +152,18 @@ class FormulaEffects(ABC):
         used = [j for j in group if j in self._used]
         if not used:
             outputs = self._outputs()
-            mean = np.tensordot(shares, outputs, (1, 0))[:, np.newaxis]
-            shape = (len(shares), *outputs.shape)
-            return np.broadcast_to(mean, shape), np.broadcast_to(outputs, shape)
+            whole = np.broadcast_to(outputs, (len(shares), *outputs.shape))
+            return self._means(shares), whole
         first, codes = combine([self._background.codes[j] for j in used])
         means = self._averages(used, first, shares, sum_by_code(shares, codes))
         assert means.over_points is not None  # noqa: S101 - shares of points were given
         return means.over_rows[:, codes], means.over_points
+
+    def _means(self, shares: Matrix) -> Cube:
+        """Return the average outputs, as effects at the rows: (n_sets, n, n_outputs)."""
+        outputs = self._outputs()
+        mean = np.tensordot(shares, outputs, (1, 0))[:, np.newaxis]
+        return np.broadcast_to(mean, (len(shares), *outputs.shape))
 
     def wholes(self, groups: Sequence[Group], weights: Matrix | None = None) -> Iterator[Array]:
         shares = row_shares(self._background, weights)
@@ -186,11 +191,18 @@ class FormulaEffects(ABC):
     def _joint(self, group: tuple[int, ...], shares: Matrix, weights: Matrix | None) -> Array:
         """Return the effect of a group at the rows: (n, n_outputs), or with sets of weights."""
         if group not in self._effects:
-            used = [j for j in group if j in self._used]
-            first, inverse = combine([self._background.codes[j] for j in used or group[:1]])
-            own = self._averages(used, first, shares).over_rows[:, inverse]
+            own = self._own(group, shares)
             self._effects[group] = own[0] if weights is None else own
         return self._effects[group]
+
+    def _own(self, group: Group, shares: Matrix) -> Cube:
+        """Return F_G at the rows: (n_sets, n, n_outputs)."""
+        used = [j for j in group if j in self._used]
+        if not used:
+            return self._means(shares)
+        first, inverse = combine([self._background.codes[j] for j in used])
+        own: Cube = self._averages(used, first, shares).over_rows[:, inverse]
+        return own
 
     def curve(self, features: Sequence[int], points: Sequence[Array]) -> Matrix:
         return next(self.curves([(features, points)]))

@@ -175,7 +175,7 @@ def _placed(
                 centers[rows, columns], own.centers
             ):
                 raise RefusedError("its product of kernels has several centers")
-            if own.scale < 0 or not np.isfinite(own.centers).all():
+            if not own.scale >= 0 or not np.isfinite(own.centers).all():
                 raise RefusedError("its kernels grow with distance")
             centers[rows, columns] = own.centers
             scales[rows, columns] += own.scale
