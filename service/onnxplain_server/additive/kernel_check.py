@@ -20,6 +20,7 @@ _DEVIATIONS = 2.0
 """Factor of the root of a number of roundings, which a sum of as many hardly ever exceeds."""
 _ROUNDINGS = 8
 """Roundings of a kernel beside those of additions."""
+_KERNELS_AT_ONCE = 1 << 10
 _MOST_OF_RANGE = 0.1
 """Most rounding error of predictions, as a share of their range, of which a check says anything."""
 
@@ -85,12 +86,12 @@ def errors(model: KernelModel, values: Matrix, rounding: float) -> Matrix:
         probabilistic rounding error analysis).
     """
     rounding = max(rounding, model.rounding)
-    every = np.arange(values.shape[1])
-    exponents = model.exponents(values, every, slice(None))
-    of_kernels = np.exp(-exponents)
-    count = model.kernel_count + model.addition_count
-    of_sums = _DEVIATIONS * np.sqrt(count) + _ROUNDINGS
-    relative = (len(every) + _ROUNDINGS) * exponents + of_sums
-    terms = (of_kernels * relative) @ np.abs(model.weights).T
-    bound: Matrix = rounding * (terms + of_sums * np.abs(model.offset))
-    return bound
+    every, count = np.arange(values.shape[1]), model.kernel_count
+    of_sums = _DEVIATIONS * np.sqrt(count + model.addition_count) + _ROUNDINGS
+    bound = np.tile(of_sums * np.abs(model.offset), (len(values), 1))
+    for start in range(0, count, _KERNELS_AT_ONCE):
+        kernels = slice(start, start + _KERNELS_AT_ONCE)
+        exponents = model.exponents(values, every, kernels)
+        relative = (len(every) + _ROUNDINGS) * exponents + of_sums
+        bound += (np.exp(-exponents) * relative) @ np.abs(model.weights[:, kernels]).T
+    return rounding * bound

@@ -74,11 +74,7 @@ class KernelEffects(FormulaEffects):
         shares: Matrix,
         row_shares: Matrix | None = None,
     ) -> MovedAverages:
-        return self._rows.averages(self._at_rows(features, rows), shares, row_shares)
-
-    def _at_rows(self, features: Sequence[int], rows: Indices) -> Mapping[int, Matrix]:
-        places = self._model.values_by_feature
-        return {j: self._rows.values[rows[:, np.newaxis], places[j]] for j in features}
+        return self._rows.averages_at_rows(features, rows, shares, row_shares)
 
     def _at_points(
         self, requests: Sequence[tuple[Sequence[int], Sequence[Array]]], shares: Matrix
@@ -86,7 +82,7 @@ class KernelEffects(FormulaEffects):
         for features, points in requests:
             values = self._values_at(features, points)
             if values:
-                yield self._rows.averages(values, shares).over_rows[0]
+                yield self._rows.averages_at_points(values, shares)[0]
             else:
                 mean = shares[0] @ self._outputs()
                 yield np.broadcast_to(mean, (len(points[0]), len(mean)))

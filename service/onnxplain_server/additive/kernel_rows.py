@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial, reduce
 
 import numpy as np
 
 from onnxplain_server.additive.averages import MovedAverages
 from onnxplain_server.additive.kernel_model import KernelModel
 from onnxplain_server.additive.terms import BLOCK_NUMBERS
-from onnxplain_server.core.arrays import Cube, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix, Vector
 from onnxplain_server.core.rows import feeds
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.rounding import AVERAGING
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 
-_BLOCK = 1 << 18
+_BLOCK = 1 << 16
 """Numbers of rows and kernels that are computed at once: few enough for caches."""
 _KERNELS_AT_ONCE = 1 << 10
+_AHEAD = 4
+"""Blocks whose results wait to be added up."""
 _KEPT_NUMBERS = 1 << 24
 """Most exponents that are kept, beside which others are computed each time."""
 _LARGE = 1e4
@@ -46,8 +48,8 @@ class KernelRows:
         self.model = model
         self._background = background
         self._pool = pool
-        self._kept: dict[tuple[int, int], Matrix] = {}
-        size = len(background) * model.kernel_count * (len(model.values_by_feature) + 1)
+        self._kept: dict[tuple[str, int, int], Matrix] = {}
+        size = len(background) * model.kernel_count * (2 * len(model.values_by_feature) + 1)
         self._keeps = size <= _KEPT_NUMBERS
 
     @cached_property
@@ -60,44 +62,93 @@ class KernelRows:
         """Outputs of the rows: (n, n_outputs)."""
         return outputs_of(self.model, self.values)
 
-    def averages(
-        self,
-        points: Mapping[int, Matrix],
-        shares: Matrix,
-        point_shares: Matrix | None = None,
-    ) -> MovedAverages:
-        """Average the outputs of rows with features moved to points.
+    def averages_at_points(self, points: Mapping[int, Matrix], shares: Matrix) -> Cube:
+        """Average the outputs of rows with features moved to points: (n_sets, n_points, n_outputs).
 
         Parameters
         ----------
         points : mapping of feature to (n_points, n_own)
             Values that the kernels take of the feature, at each point.
         shares : (n_sets, n)
-        point_shares : (n_sets, n_points), or None
+        """
+        features = list(points)
+        return self._averages(features, partial(self._at_points, points), shares, None).over_rows
+
+    def averages_at_rows(
+        self,
+        features: Sequence[int],
+        rows: Indices,
+        shares: Matrix,
+        row_shares: Matrix | None = None,
+    ) -> MovedAverages:
+        """Average the outputs of rows with features moved to what some rows have.
+
+        Parameters
+        ----------
+        rows : (n_points,)
+        shares : (n_sets, n)
+        row_shares : (n_sets, n_points), or None
             Without them, there are no averages over points.
         """
+        of_all = None if row_shares is None else np.zeros(shares.shape)
+        if of_all is not None and row_shares is not None:
+            of_all[:, rows] = row_shares
+        if 2 * len(rows) < len(self._background):
+            chosen = partial(self._at_rows, features, rows)
+            return self._averages(features, chosen, shares, row_shares)
+        means = self._averages(features, partial(self._at_rows, features, None), shares, of_all)
+        return MovedAverages(means.over_rows[:, rows], means.over_points)
 
-        def of_block(number: int) -> tuple[Matrix, Matrix | None]:
-            kernels = self._blocks[number]
-            weights = self.model.weights[:, kernels].T  # (n_block, n_outputs)
-            own = self.at_points(points, kernels)
-            rest = self._rest(points.keys(), number)
+    def _averages(
+        self,
+        features: Sequence[int],
+        own_of: Callable[[int], Matrix],
+        shares: Matrix,
+        point_shares: Matrix | None,
+    ) -> MovedAverages:
+        """Average outputs; `own_of` computes the products of features at points, for a block."""
+
+        def of_block(number: int) -> list[Matrix]:
+            weights = self.model.weights[:, self._blocks[number]].T  # (n_block, n_outputs)
+            own, rest = own_of(number), self._rest(features, number)
             over_rows = own @ _weighted(shares @ rest, weights)
             if point_shares is None:
-                return over_rows, None
-            return over_rows, rest @ _weighted(point_shares @ own, weights)
+                return [over_rows]
+            return [over_rows, rest @ _weighted(point_shares @ own, weights)]
 
-        sums = self._pool.run(of_block, range(len(self._blocks)))
-        over_rows = self._with_offset([own for own, _ in sums], len(shares))
-        over_points = [others for _, others in sums if others is not None]
-        if point_shares is None:
-            return MovedAverages(over_rows, None)
-        return MovedAverages(over_rows, self._with_offset(over_points, len(shares)))
+        over_rows, *others = [
+            total.reshape(len(total), len(shares), -1).swapaxes(0, 1) + self.model.offset
+            for total in self._sums(of_block)
+        ]
+        return MovedAverages(over_rows, others[0] if others else None)
+
+    def individual(self, points: Mapping[int, Matrix]) -> Cube:
+        """Return the outputs of each row with features moved: (n, n_points, n_outputs)."""
+
+        def of_block(number: int) -> list[Cube]:
+            kernels = self._blocks[number]
+            own, rest = self._at_points(points, number), self._rest(list(points), number)
+            weighted = [(rest * weights[kernels]) @ own.T for weights in self.model.weights]
+            return [np.stack(weighted, axis=-1)]
+
+        (total,) = self._sums(of_block)
+        return total + self.model.offset
+
+    def _sums(self, of_block: Callable[[int], list[Array]]) -> list[Array]:
+        """Add up arrays of all blocks of kernels, which the pool computes, in their order."""
+        _ = self._keeps and self._largest  # of all blocks, before threads ask for it
+        totals: list[Array] = []
+        for parts in self._pool.stream(of_block, range(len(self._blocks)), _AHEAD):
+            totals = totals or [np.zeros_like(part) for part in parts]
+            for total, part in zip(totals, parts, strict=True):
+                np.add(total, part, out=total)
+        return totals
 
     @cached_property
     def rounding_error(self) -> Vector:
         """Bound of the rounding error of an average: (n_outputs,)."""
-        steep = min(self._largest, _LARGE) * 2.0**-53 / AVERAGING if self._keeps else 0.0
+        is_difference = self._keeps and self._largest <= _LARGE
+        steep = self._largest * 2.0**-53 / AVERAGING if is_difference else 0.0
         sizes = np.abs(self.model.weights).sum(axis=1) * max(1.0, steep)
         bound: Vector = AVERAGING * (sizes + np.abs(self.model.offset))
         return bound
@@ -112,60 +163,64 @@ class KernelRows:
         step, count = max(1, _BLOCK // len(self._background)), self.model.kernel_count
         return [slice(start, min(start + step, count)) for start in range(0, count, step)]
 
-    def _with_offset(self, blocks: Sequence[Matrix], set_count: int) -> Cube:
-        """Add up what blocks of kernels give: (n_sets, n_points, n_outputs)."""
-        total = sum(blocks[1:], start=blocks[0].copy())
-        cube = total.reshape(len(total), set_count, -1).swapaxes(0, 1)
-        added: Cube = cube + self.model.offset
-        return added
-
-    def _rest(self, features: Collection[int], number: int) -> Matrix:
+    def _rest(self, features: Sequence[int], number: int) -> Matrix:
         """Return the products of the other features' functions, at the rows: (n, n_block)."""
         if self._keeps and self._largest <= _LARGE:
-            exponents = self._total(number).copy()
-            for j in features:
-                exponents -= self._own(j, number)
-            return np.exp(-exponents)
-        others = [places for j, places in self.model.values_by_feature.items() if j not in features]
-        return np.exp(-self._sum_of(others, self._blocks[number]))
+            first, *others = (self._exponents(j, number) for j in features)
+            negative = first - self._total(number)
+            for own in others:
+                negative += own
+            return np.exp(negative, out=negative)
+        every = self.model.values_by_feature.items()
+        return self._product([places for j, places in every if j not in features], number)
 
-    def _sum_of(self, places: Sequence[Indices], kernels: slice) -> Matrix:
+    def _at_points(self, points: Mapping[int, Matrix], number: int) -> Matrix:
+        """Return the products of features' functions at points: (n_points, n_block)."""
+        places, kernels = self.model.values_by_feature, self._blocks[number]
+        values = np.concatenate(list(points.values()), axis=1)
+        joined = np.concatenate([places[j] for j in points])
+        products: Matrix = np.exp(-self.model.exponents(values, joined, kernels))
+        return products
+
+    def _at_rows(self, features: Sequence[int], rows: Indices | None, number: int) -> Matrix:
+        """Return the products of features' functions at rows, or all: (n_points, n_block)."""
+        if not self._keeps:
+            return self._product([self.model.values_by_feature[j] for j in features], number, rows)
+        factors = [self._factors(j, number) for j in features]
+        chosen = factors if rows is None else [own[rows] for own in factors]
+        return reduce(np.multiply, chosen)
+
+    def _product(
+        self, places: Sequence[Indices], number: int, rows: Indices | None = None
+    ) -> Matrix:
+        """Compute products of functions of values at rows, or all: (n_points, n_block)."""
         joined = np.concatenate([np.zeros(0, np.intp), *places])
-        return self.model.exponents(self.values[:, joined], joined, kernels)
+        values = self.values if rows is None else self.values[rows]
+        negative = -self.model.exponents(values[:, joined], joined, self._blocks[number])
+        return np.exp(negative, out=negative)
 
     def _total(self, number: int) -> Matrix:
         """Return the exponents of all features, kept: (n, n_block)."""
-        if (-1, number) not in self._kept:
-            every = list(self.model.values_by_feature.values())
-            self._kept[-1, number] = self._sum_of(every, self._blocks[number])
-        return self._kept[-1, number]
+        every = np.concatenate(list(self.model.values_by_feature.values()))
+        return self._keep(("total", 0, number), lambda: self._sum_of(every, number))
 
-    def _own(self, feature: int, number: int) -> Matrix:
+    def _exponents(self, feature: int, number: int) -> Matrix:
         """Return the exponents of a feature, kept: (n, n_block)."""
-        if (feature, number) not in self._kept:
-            places = self.model.values_by_feature[feature]
-            self._kept[feature, number] = self._sum_of([places], self._blocks[number])
-        return self._kept[feature, number]
+        places = self.model.values_by_feature[feature]
+        return self._keep(("exponents", feature, number), lambda: self._sum_of(places, number))
 
-    def at_points(self, points: Mapping[int, Matrix], kernels: slice) -> Matrix:
-        """Return the products of features' functions at points: (n_points, n_kernels)."""
-        places = self.model.values_by_feature
-        total = sum(self.model.exponents(own, places[j], kernels) for j, own in points.items())
-        products: Matrix = np.exp(-np.asarray(total))
-        return products
+    def _factors(self, feature: int, number: int) -> Matrix:
+        """Return the functions of a feature, kept: (n, n_block)."""
+        key = "factors", feature, number
+        return self._keep(key, lambda: np.exp(-self._exponents(feature, number)))
 
-    def individual(self, points: Mapping[int, Matrix]) -> Cube:
-        """Return the outputs of each row with features moved: (n, n_points, n_outputs)."""
+    def _sum_of(self, places: Indices, number: int) -> Matrix:
+        return self.model.exponents(self.values[:, places], places, self._blocks[number])
 
-        def of_block(number: int) -> Cube:
-            kernels = self._blocks[number]
-            own, rest = self.at_points(points, kernels), self._rest(points.keys(), number)
-            weighted = [(rest * weights[kernels]) @ own.T for weights in self.model.weights]
-            return np.stack(weighted, axis=-1)
-
-        blocks = self._pool.run(of_block, range(len(self._blocks)))
-        total: Cube = sum(blocks[1:], start=blocks[0]) + self.model.offset
-        return total
+    def _keep(self, key: tuple[str, int, int], compute: Callable[[], Matrix]) -> Matrix:
+        if key not in self._kept:
+            self._kept[key] = compute()
+        return self._kept[key]
 
 
 def front_values(model: KernelModel, rows: Background) -> Matrix:

@@ -24,8 +24,10 @@ from onnxplain_server.trees.reading.onnx_nodes import Attributes, post_transform
 from onnxplain_server.trees.reading.refusal import RefusedError
 
 _MACHINES = frozenset({"SVMRegressor", "SVMClassifier"})
-_MOST_NUMBERS = 1 << 24
-"""Most numbers of the centers of all kernels, each with all values that any kernel takes."""
+_MOST_CENTER = 1e150
+"""Size of centers from which squares are not finite."""
+_MOST_KERNELS, _MOST_NUMBERS = 1 << 20, 1 << 24
+"""Most kernels, and numbers of their centers, each with all values that any kernel takes."""
 
 
 def has_kernels(model: ModelProto) -> bool:
@@ -138,7 +140,7 @@ class KernelReader:
         sizes = {own.tensor: own.centers.shape[1] for own in every}
         ends = dict(zip(sizes, np.cumsum(list(sizes.values())).tolist(), strict=True))
         count, width = sum(each.weights.shape[1] for each in kernels), sum(sizes.values())
-        if count * width > _MOST_NUMBERS:
+        if count > _MOST_KERNELS or count * width > _MOST_NUMBERS:
             raise RefusedError("its kernels have too many centers")
         centers, scales = _placed(kernels, ends, (count, width))
         dependence = self.tensors.dependence
@@ -175,8 +177,8 @@ def _placed(
                 centers[rows, columns], own.centers
             ):
                 raise RefusedError("its product of kernels has several centers")
-            if not own.scale >= 0 or not np.isfinite(own.centers).all():
-                raise RefusedError("its kernels grow with distance")
+            if not own.scale >= 0 or not (np.abs(own.centers) < _MOST_CENTER).all():
+                raise RefusedError("its kernels are not known to fall with distance")
             centers[rows, columns] = own.centers
             scales[rows, columns] += own.scale
     return centers, scales
