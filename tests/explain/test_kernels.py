@@ -50,7 +50,7 @@ def runner() -> Iterator[InProcess]:
 @pytest.fixture(scope="module")
 def content() -> bytes:
     fitted = make_pipeline(StandardScaler(), SVR()).fit(ROWS, TARGET)
-    return to_onnx(fitted, ROWS[:1]).SerializeToString()
+    return bytes(to_onnx(fitted, ROWS[:1]).SerializeToString())
 
 
 def explain(runner: InProcess, content: bytes, method: Any, **question: Any):
@@ -90,7 +90,7 @@ def test_the_black_box_gives_the_same_numbers(runner: InProcess, content: bytes,
 def test_predictions_that_are_linear_in_the_output_are_explained_alike(
     runner: InProcess, content: bytes
 ) -> None:
-    curves = {"partialDependence": {}}
+    curves: dict[str, Any] = {"partialDependence": {}}
     both = [
         explain(runner, content, curves, engine=engine, prediction=["2 * variable - 1"])
         for engine in ("ADDITIVE", "BLACK_BOX")
