@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from onnx import ModelProto, helper
+from onnx import ModelProto, helper, numpy_helper
 from onnxplain_server.adapters.onnx import load
 from onnxplain_server.additive.kernel_check import check_kernels
 from onnxplain_server.additive.kernel_effects import KernelEffects, KernelSetup
@@ -211,3 +211,21 @@ def _altered(content: bytes, **changed: Any) -> ModelProto:
 def test_machines_that_are_no_sums_of_falling_kernels_are_refused(changed: Any) -> None:
     content = Fitted(MODELS["support vectors"]).content
     assert isinstance(load(_altered(content, **changed).SerializeToString()).additive, Refusal)
+
+
+@pytest.mark.parametrize(("operator", "factor"), [("Mul", 2.0), ("Div", 0.5)])
+def test_exponents_may_be_scaled_twice(operator: str, factor: float) -> None:
+    case = Fitted(MODELS["normal process"])
+    model = ModelProto.FromString(case.content)
+    (place,) = (k for k, node in enumerate(model.graph.node) if node.op_type == "Exp")
+    exponential = model.graph.node[place]
+    scaled = helper.make_node(operator, [exponential.input[0], "factor"], ["scaled"])
+    exponential.input[0] = "scaled"
+    model.graph.node.insert(place, scaled)
+    model.graph.initializer.append(numpy_helper.from_array(np.array(factor), "factor"))
+    loaded = load(model.SerializeToString())
+    before, after = case.loaded.additive, loaded.additive
+    assert isinstance(before, KernelModel)
+    assert isinstance(after, KernelModel), after
+    assert check_kernels(after, loaded, case.background) is None
+    np.testing.assert_allclose(after.scales, 2 * before.scales)
