@@ -49,8 +49,9 @@ class KernelRows:
         self._background = background
         self._pool = pool
         self._kept: dict[tuple[str, int, int], Matrix] = {}
-        size = len(background) * model.kernel_count * (2 * len(model.values_by_feature) + 1)
-        self._keeps = size <= _KEPT_NUMBERS
+        size = len(background) * model.kernel_count
+        self._keeps_totals = size <= _KEPT_NUMBERS
+        self._keeps = size * (2 * len(model.values_by_feature) + 1) <= _KEPT_NUMBERS
 
     @cached_property
     def values(self) -> Matrix:
@@ -136,7 +137,7 @@ class KernelRows:
 
     def _sums(self, of_block: Callable[[int], list[Array]]) -> list[Array]:
         """Add up arrays of all blocks of kernels, which the pool computes, in their order."""
-        _ = self._keeps and self._largest  # of all blocks, before threads ask for it
+        _ = self._keeps_totals and self._largest  # of all blocks, before threads ask for it
         totals: list[Array] = []
         for parts in self._pool.stream(of_block, range(len(self._blocks)), _AHEAD):
             totals = totals or [np.zeros_like(part) for part in parts]
@@ -147,7 +148,7 @@ class KernelRows:
     @cached_property
     def rounding_error(self) -> Vector:
         """Bound of the rounding error of an average: (n_outputs,)."""
-        is_difference = self._keeps and self._largest <= _LARGE
+        is_difference = self._keeps_totals and self._largest <= _LARGE
         steep = self._largest * 2.0**-53 / AVERAGING if is_difference else 0.0
         sizes = np.abs(self.model.weights).sum(axis=1) * max(1.0, steep)
         bound: Vector = AVERAGING * (sizes + np.abs(self.model.offset))
@@ -165,7 +166,7 @@ class KernelRows:
 
     def _rest(self, features: Sequence[int], number: int) -> Matrix:
         """Return the products of the other features' functions, at the rows: (n, n_block)."""
-        if self._keeps and self._largest <= _LARGE:
+        if self._keeps_totals and self._largest <= _LARGE:
             first, *others = (self._exponents(j, number) for j in features)
             negative = first - self._total(number)
             for own in others:
@@ -205,8 +206,10 @@ class KernelRows:
         return self._keep(("total", 0, number), lambda: self._sum_of(every, number))
 
     def _exponents(self, feature: int, number: int) -> Matrix:
-        """Return the exponents of a feature, kept: (n, n_block)."""
+        """Return the exponents of a feature, kept if there is room: (n, n_block)."""
         places = self.model.values_by_feature[feature]
+        if not self._keeps:
+            return self._sum_of(places, number)
         return self._keep(("exponents", feature, number), lambda: self._sum_of(places, number))
 
     def _factors(self, feature: int, number: int) -> Matrix:
