@@ -67,7 +67,9 @@ def main() -> None:
     cases, budgeted = list(models()), {}
     for name, model, table in cases:
         with onnxplain.local() as client:
-            budgeted[name] = _timed(client, model, table, engine="BLACK_BOX", budget_seconds=seconds)
+            budgeted[name] = _timed(
+                client, model, table, engine="BLACK_BOX", budget_seconds=seconds
+            )
     print("| Model | Full, s | Budget, s | Rows | importance | overall | pairwise |", flush=True)
     for name, model, table in cases:
         answer, taken = budgeted[name]
