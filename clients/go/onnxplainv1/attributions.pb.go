@@ -140,7 +140,7 @@ func (AttributionsOptions_Value) EnumDescriptor() ([]byte, []int) {
 // `permutation_count` times one less than the features in predictions for each
 // row explained; fewer where all coalitions of features are no more, or a target
 // error is reached.
-// Rows by default: 500; all rows with the trees engine, and with the additive one but behind a softmax, or a link of terms of two features.
+// Rows by default: 500; all rows with the trees engine, and with the additive one but behind a softmax, or a link of terms of two features, or with kernels, where as many as make 100,000,000 with these are drawn.
 type AttributionsOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Optional. Features that count as one, two or more per entry, each in one entry at most. All

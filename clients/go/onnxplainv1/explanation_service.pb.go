@@ -38,7 +38,9 @@ const (
 	// Sums of one term for each feature, read from the model at the values of
 	// each: exact, without predicting, in time linear in the rows unless a
 	// softmax follows. For linear and logistic models, their pipelines and
-	// others that add up terms; refused with the reason for others.
+	// others that add up terms; and for those that add up exponentials of such
+	// sums: support vector machines and Gaussian processes with RBF kernels.
+	// Refused with the reason for others.
 	ExplainRequest_ADDITIVE ExplainRequest_Engine = 3
 )
 

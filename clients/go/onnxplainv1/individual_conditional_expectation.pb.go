@@ -26,7 +26,7 @@ const (
 //
 // Cost: grid points times curves predictions per entry of `features` and
 // `joint_features`.
-// Rows by default: 500; all rows with the trees engine, and with the additive one but behind a softmax, or a link of terms of two features.
+// Rows by default: 500; all rows with the trees engine, and with the additive one but behind a softmax, or a link of terms of two features, or with kernels, where as many as make 100,000,000 with these are drawn.
 type IndividualConditionalExpectationOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Optional. Features to vary, one at a time, none twice.

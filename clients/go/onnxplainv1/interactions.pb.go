@@ -83,7 +83,7 @@ func (InteractionsOptions_Resampling) EnumDescriptor() ([]byte, []int) {
 // Friedman and Popescu's statistics, as in the R package hstats. Without a
 // tree engine the cost is about n · n predictions per feature and again per
 // pair and triple, n being the number of rows.
-// Rows by default: 500; all rows with the trees engine, and with the additive one but behind a softmax, or a link of terms of two features.
+// Rows by default: 500; all rows with the trees engine, and with the additive one but behind a softmax, or a link of terms of two features, or with kernels, where as many as make 100,000,000 with these are drawn.
 type InteractionsOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Optional. Features to consider, none twice. The others remain part of the

@@ -87,7 +87,7 @@ func (PartialDependenceOptions_Strategy) EnumDescriptor() ([]byte, []int) {
 // Asks how the average prediction changes with one or several features.
 //
 // Cost: grid points times rows predictions per curve.
-// Rows by default: 500; of each group; all rows with the trees engine, and with the additive one but behind a softmax, or a link of terms of two features.
+// Rows by default: 500; of each group; all rows with the trees engine, and with the additive one but behind a softmax, or a link of terms of two features, or with kernels, where as many as make 100,000,000 with these are drawn.
 type PartialDependenceOptions struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Optional. What to vary: one feature per entry gives a curve, several

@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
+from onnxplain_server.additive.averages import row_shares
 from onnxplain_server.additive.model import Pair
 from onnxplain_server.additive.summed_rows import SummedRows
 from onnxplain_server.core.arrays import Cube, Indices, Matrix
@@ -26,7 +27,7 @@ def attribute(
     value, and both together T(x, x) - T(x, z) - T(z, x) + T(z, z).
     """
     player_of = {j: number for number, features in enumerate(players) for j in features}
-    theirs, shares = rows.terms_of(explained), rows.shares(None)[0]
+    theirs, shares = rows.terms_of(explained), row_shares(rows.background, None)[0]
     values = np.zeros((len(explained), len(players), rows.model.sum_count))
     for j, terms in theirs.items():
         mean = sum_by_code(shares, rows.background.codes[j]) @ rows.terms[j]
@@ -55,7 +56,7 @@ def _worths(
     rows: SummedRows, pair: Pair, kinds: Mapping[int, Indices]
 ) -> tuple[Matrix, Matrix, Matrix, Cube]:
     """Average a pair's term with both, the first, the second and none of a row's own values."""
-    table, shares = rows.table(pair), rows.shares(None)[0]
+    table, shares = rows.table(pair), row_shares(rows.background, None)[0]
     one, other = (rows.row_kinds(j) for j in pair)
     own, others = (kinds[j] for j in pair)
     weights = [np.bincount(k, shares, n) for k, n in zip((one, other), table.shape, strict=False)]

@@ -10,6 +10,7 @@ from onnxplain_server.additive.model import AdditiveModel, TermLink
 from onnxplain_server.additive.moved import Cross, Moved
 from onnxplain_server.additive.smooth_sums import Numbers, logistic_sums
 from onnxplain_server.core.arrays import Array, Cube, Indices, Matrix
+from onnxplain_server.effects.background import Background
 
 _BLOCK_NUMBERS = 1 << 20
 """Linked sums that are computed at once, which bounds memory."""
@@ -29,6 +30,13 @@ class MovedAverages:
 
     over_rows: Cube
     over_points: Cube | None
+
+
+def row_shares(background: Background, weights: Matrix | None) -> Matrix:
+    """Return shares of the rows, also under other weights (n_sets, n): (n_sets, n)."""
+    whole = background.weights[np.newaxis] if weights is None else weights
+    shares: Matrix = whole / whole.sum(axis=1, keepdims=True)
+    return shares
 
 
 def average(

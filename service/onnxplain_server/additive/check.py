@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from onnxplain_server.additive.kernel_model import KernelModel
 from onnxplain_server.additive.model import AdditiveModel
 from onnxplain_server.additive.pair_terms import MOST_CELLS, PairTables
 from onnxplain_server.additive.terms import BLOCK_NUMBERS
@@ -21,25 +22,28 @@ _CHECKED_AT_ONCE = 1 << 14
 """Values of a feature whose kinds are counted at once."""
 
 
-def refuse_not_finite(additive: AdditiveModel, features: Features) -> Refusal | None:
+def refuse_not_finite(additive: AdditiveModel | KernelModel, features: Features) -> Refusal | None:
     """Refuse rows of which a term is no finite number, because sums cannot be taken apart then.
 
     Whatever its coefficient is: 0 times a value that is missing or infinite is no number.
     """
-    columns = features.cast_columns()
+    columns, is_squared = features.cast_columns(), isinstance(additive, KernelModel)
     step = max(1, BLOCK_NUMBERS // max(len(additive.features), 1))
     for start in range(0, features.n_rows, step):
         values = additive.front(feeds(features, [own[start : start + step] for own in columns]))
-        wrong = np.flatnonzero(~np.isfinite(values).all(axis=0))
+        largest = np.sqrt(np.finfo(np.float64).max) / 2 if is_squared else np.finfo(np.float64).max
+        wrong = np.flatnonzero(~(np.abs(values) <= largest).all(axis=0))
         if len(wrong):
             name = _term_name(additive, features, wrong[0])
             return Refusal(f"its term of {name} is not finite in some rows")
     return None
 
 
-def _term_name(additive: AdditiveModel, features: Features, value: int) -> str:
+def _term_name(additive: AdditiveModel | KernelModel, features: Features, value: int) -> str:
     """Name the features of a value."""
-    places = additive.features[value], additive.partners[value]
+    places = [additive.features[value]]
+    if isinstance(additive, AdditiveModel):
+        places.append(additive.partners[value])
     return " and ".join(repr(features.names[j]) for j in places if j >= 0)
 
 

@@ -146,12 +146,6 @@ class SummedRows:
             moved.append(Moved(self.rests(features), total, self.crosses(own)))
         return moved
 
-    def shares(self, weights: Matrix | None) -> Matrix:
-        """Return shares of the rows: (n_sets, n)."""
-        whole = self.background.weights[np.newaxis] if weights is None else weights
-        shares: Matrix = whole / whole.sum(axis=1, keepdims=True)
-        return shares
-
     def terms_of(self, rows: Background) -> Mapping[int, Matrix]:
         """Compute the terms of other rows: (n_rows, n_sums) for each feature that has one."""
         return self._terms_of.at(dict(enumerate(rows.columns)), rows.columns)

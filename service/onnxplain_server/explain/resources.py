@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from onnxplain_server.additive.kernel_model import KernelModel
 from onnxplain_server.additive.model import AdditiveModel
 from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.core.model import Model
@@ -111,8 +112,8 @@ class Resources:
         columns where the model does not tell it.
     margin : callable () -> ClassMargin or Refusal
         Reads the class scores.
-    additive : callable () -> AdditiveModel or Refusal
-        Reads the model as a link of sums of terms, or says why it is none.
+    additive : callable () -> AdditiveModel, KernelModel or Refusal
+        Reads the model as a link of sums of terms, or of kernels, or says why it is none.
     first_layers : callable () -> FirstLayers or Refusal
         Reads the first layers of the model, or says why there are none.
     written : callable () -> WrittenModel
@@ -146,7 +147,7 @@ class Resources:
     call_threads: ThreadPoolExecutor | None = None
     row_seconds: Callable[[], float] | None = None
     written: Callable[[], WrittenModel] = WrittenModel
-    additive: Callable[[], AdditiveModel | Refusal] = _no_terms
+    additive: Callable[[], AdditiveModel | KernelModel | Refusal] = _no_terms
     first_layers: Callable[[], FirstLayers | Refusal] = _no_layers
 
     @property

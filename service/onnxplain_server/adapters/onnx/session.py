@@ -20,6 +20,7 @@ from onnxplain_server.adapters.onnx.batch_run import BatchRun
 from onnxplain_server.adapters.onnx.evaluation import RowBatches, Run
 from onnxplain_server.adapters.onnx.faults import prediction_failed
 from onnxplain_server.adapters.onnx.output_columns import OutputColumns
+from onnxplain_server.additive.kernel_model import KernelModel
 from onnxplain_server.additive.model import AdditiveModel
 from onnxplain_server.core.arrays import Array, Indices, Vector
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -62,8 +63,8 @@ class OnnxModel:
         Checks its consistency on rows of a table.
     runs : RowBatches
         Both evaluations that `run` was chosen of.
-    read_additive : callable () -> AdditiveModel or Refusal
-        Reads it as a link of sums of terms.
+    read_additive : callable () -> AdditiveModel, KernelModel or Refusal
+        Reads it as a link of sums of terms, or as a weighted sum of kernels.
     read_layers : callable (behind) -> FirstLayers or Refusal
         Reads its first layers; `behind` makes a model of an evaluation of the rest.
     """
@@ -81,7 +82,7 @@ class OnnxModel:
         is_binary: bool,
         recheck: Callable[[OnnxModel, Mapping[str, Array], Indices], OnnxModel],
         runs: RowBatches,
-        read_additive: Callable[[], AdditiveModel | Refusal],
+        read_additive: Callable[[], AdditiveModel | KernelModel | Refusal],
         read_layers: Callable[[Callable[[Run], Model]], FirstLayers | Refusal],
     ) -> None:
         self._proto = proto
@@ -150,8 +151,8 @@ class OnnxModel:
         return trees
 
     @cached_property
-    def additive(self) -> AdditiveModel | Refusal:
-        """Sums of terms, each of one feature, whose link its columns are made of."""
+    def additive(self) -> AdditiveModel | KernelModel | Refusal:
+        """Sums of terms whose link its columns are made of, or kernels that they add up."""
         if self.inconsistency or not self.is_batched:
             return Refusal("its rows are not computed independently of each other")
         try:

@@ -198,8 +198,8 @@ def _tree_engine(  # noqa: PLR0917 - arguments of the engine
 
 
 def _additive(choice: AdditiveChoice) -> EngineChoice:
-    count = QUADRATIC_ROWS if choice.is_quadratic else None
-    return EngineChoice(Engine.ADDITIVE, choice.reason, (), count, choice.on, choice.is_quadratic)
+    count, is_quadratic = choice.row_count, choice.is_quadratic
+    return EngineChoice(Engine.ADDITIVE, choice.reason, (), count, choice.on, is_quadratic)
 
 
 def _by_parts(

@@ -5,6 +5,7 @@ It is the same wherever and whenever it is asked for; so are the rows that are c
 
 from __future__ import annotations
 
+from onnxplain_server.additive.kernel_model import KernelModel
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning.pace import TimeGrowth
 from onnxplain_server.explain.question import Engine
@@ -20,6 +21,8 @@ _LEAF_SECONDS, _PAIR_SECONDS = 25e-9, 10e-9
 effect and sum."""
 _TERM_SECONDS = 2e-6
 """Seconds of an effect of sums of terms, for each row and sum."""
+_KERNEL_SECONDS = 1e-8
+"""Seconds of an effect of weighted sums of kernels, for each row and kernel."""
 _VALUE_SECONDS, _PATTERN_SECONDS = 2e-9, 1e-9
 """Seconds of Shapley values on trees: for each row and leaf; and for each leaf, pattern of the
 features on its path, and two of these."""
@@ -48,6 +51,8 @@ def _row_work(request: BoundRequest, effects: int) -> tuple[float, int]:
     """Return the seconds of a row in these effects, and the sums of a row in front of a link."""
     additive, trees = request.resources.additive(), request.resources.trees()
     if request.tabular_choice.engine is Engine.ADDITIVE and not isinstance(additive, Refusal):
+        if isinstance(additive, KernelModel):
+            return _KERNEL_SECONDS * effects * additive.kernel_count, additive.kernel_count
         return _TERM_SECONDS * effects * additive.sum_count, additive.sum_count
     assert not isinstance(trees, Refusal)  # noqa: S101 - the engine was chosen
     ensemble = trees if isinstance(trees, Ensemble) else trees.ensemble

@@ -44,7 +44,8 @@ class Attributions:
     explained plus those of the background. Elsewhere, twice `permutation_count` times one less than
     the features in predictions for each row explained; fewer where all coalitions of features are
     no more, or a target error is reached. Rows by default: 500; all rows with the trees engine, and
-    with the additive one but behind a softmax, or a link of terms of two features.
+    with the additive one but behind a softmax, or a link of terms of two features, or with kernels,
+    where as many as make 100,000,000 with these are drawn.
 
     Attributes
     ----------

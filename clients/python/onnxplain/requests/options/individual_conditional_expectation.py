@@ -24,7 +24,8 @@ class IndividualConditionalExpectation:
 
     Cost: grid points times curves predictions per entry of `features` and `joint_features`. Rows by
     default: 500; all rows with the trees engine, and with the additive one but behind a softmax, or
-    a link of terms of two features.
+    a link of terms of two features, or with kernels, where as many as make 100,000,000 with these
+    are drawn.
 
     Attributes
     ----------

@@ -33,7 +33,8 @@ class Interactions:
     Friedman and Popescu's statistics, as in the R package hstats. Without a tree engine the cost is
     about n · n predictions per feature and again per pair and triple, n being the number of rows.
     Rows by default: 500; all rows with the trees engine, and with the additive one but behind a
-    softmax, or a link of terms of two features.
+    softmax, or a link of terms of two features, or with kernels, where as many as make 100,000,000
+    with these are drawn.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ class PartialDependence:
 
     Cost: grid points times rows predictions per curve. Rows by default: 500; of each group; all
     rows with the trees engine, and with the additive one but behind a softmax, or a link of terms
-    of two features.
+    of two features, or with kernels, where as many as make 100,000,000 with these are drawn.
 
     Attributes
     ----------

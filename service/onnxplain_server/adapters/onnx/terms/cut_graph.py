@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+import numpy as np
+
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.evaluation import RowBatches, Run
 from onnxplain_server.adapters.onnx.faults import prediction_failed
 from onnxplain_server.adapters.onnx.inputs import Feed
-from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.arrays import Array, Matrix
 
 
 class CutGraph:
@@ -51,3 +53,20 @@ class CutGraph:
                 raise prediction_failed(fault) from None
             tensors.update(zip(self._computed, answers, strict=True))
         return [tensors[name].reshape(count, size) for name, size in self._sizes.items()]
+
+
+class JoinedTensors:
+    """Values of a cut graph side by side: the front of a model.
+
+    Parameters
+    ----------
+    cut : CutGraph
+    """
+
+    def __init__(self, cut: CutGraph) -> None:
+        self._cut = cut
+
+    def __call__(self, feeds: Mapping[str, Array]) -> Matrix:
+        """Compute the values of rows: (n_rows, n_values), in float64."""
+        values = [tensor.astype(np.float64) for tensor in self._cut(feeds)]
+        return np.concatenate(values, axis=1) if len(values) > 1 else values[0]

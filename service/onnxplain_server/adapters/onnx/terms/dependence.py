@@ -5,7 +5,7 @@ Only what provably works row by row is followed; all else is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from onnx import NodeProto
@@ -26,7 +26,12 @@ from onnxplain_server.core.arrays import Array
 from onnxplain_server.trees.reading.onnx_nodes import subgraphs
 
 
-def read_dependence(graph: Graph, widths: Sequence[tuple[int, ...]]) -> Mapping[str, Array]:
+def read_dependence(
+    graph: Graph,
+    widths: Sequence[tuple[int, ...]],
+    known: dict[str, Array] | None = None,
+    follow: Callable[[NodeProto], None] = lambda _node: None,
+) -> Mapping[str, Array]:
     """Follow the features through a graph.
 
     Parameters
@@ -34,6 +39,10 @@ def read_dependence(graph: Graph, widths: Sequence[tuple[int, ...]]) -> Mapping[
     graph : Graph
     widths : sequence of tuple of int
         Shape of a row of each input: (), or (n_columns,).
+    known : dict of tensor name to integers, optional
+        Where to note what is found.
+    follow : callable (NodeProto)
+        Follows each node too, after it was followed by the table of operators.
 
     Returns
     -------
@@ -41,7 +50,7 @@ def read_dependence(graph: Graph, widths: Sequence[tuple[int, ...]]) -> Mapping[
         Features of each value of a row, see `feature_sets`. Tensors that are not there are
         constant or unknown.
     """
-    known: dict[str, Array] = {}
+    known = {} if known is None else known
     first = 0
     for value, shape in zip(graph.inputs, widths, strict=True):
         size = int(np.prod(shape))
@@ -50,6 +59,7 @@ def read_dependence(graph: Graph, widths: Sequence[tuple[int, ...]]) -> Mapping[
     for node in graph.model.graph.node:
         followed = _follow(graph, node, known)
         known.update((name, own) for name, own in zip(node.output, followed, strict=False) if name)
+        follow(node)
     return known
 
 

@@ -255,6 +255,8 @@ def _by_matrix(
     if not np.isfinite(matrix).all():
         raise ValueError(f"its {operator.node.op_type} has a coefficient that is not finite")
     found.addition_count += len(matrix) + 1
+    if matrix.ndim == 1:  # of rows of one number, which has no axis
+        matrix, own = matrix[:, np.newaxis], own.map(lambda values: values[:, np.newaxis])
     passed = Coefficients(own.signed @ matrix.T, own.absolute @ np.abs(matrix).T)
     return [(operator.node.input[0], passed)]
 

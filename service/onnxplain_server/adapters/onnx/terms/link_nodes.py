@@ -62,15 +62,38 @@ def divided_by_total(graph: Graph, node: NodeProto) -> str | None:
     total = graph.producer(node.input[1])
     if total is None or total.op_type not in {"ReduceSum", "ReduceL1"}:
         return None
-    axes = attribute(total, "axes")
-    listed = graph.constant(total.input[1]) if axes is None and len(total.input) > 1 else axes
-    if listed is None or np.ravel(listed).tolist() not in ([1], [-1]):
+    if _reduced_axis(graph, total) not in {1, -1}:
         return None
     added = graph.producer(total.input[0])
     is_absolute = added is not None and added.op_type == "Abs"
     inside = added.input[0] if added is not None and is_absolute else total.input[0]
     is_kept = bool(attribute(total, "keepdims", 1))
     return str(inside) if is_kept and inside == node.input[0] else None
+
+
+def _written_softmax(graph: Graph, node: NodeProto) -> str:
+    """Return the scores of which a node computes the softmax as exp(scores - log Σ exp(scores)).
+
+    Empty where it computes something else.
+    """
+    difference = graph.producer(node.input[0]) if node.op_type == "Exp" else None
+    if difference is None or difference.op_type != "Sub":
+        return ""
+    scores, total = difference.input
+    sizes = graph.producer(total)
+    if sizes is not None and sizes.op_type in {"Reshape", "Unsqueeze"}:  # to a column
+        sizes = graph.producer(sizes.input[0])
+    if sizes is None or sizes.op_type != "ReduceLogSumExp" or sizes.input[0] != scores:
+        return ""
+    return str(scores) if _reduced_axis(graph, sizes) in {1, -1} else ""
+
+
+def _reduced_axis(graph: Graph, node: NodeProto) -> int | None:
+    """Return the axis along which a node reduces; None for several, and all."""
+    axes = attribute(node, "axes")
+    listed = graph.constant(node.input[1]) if axes is None and len(node.input) > 1 else axes
+    numbers = [] if listed is None else np.ravel(listed).tolist()
+    return int(numbers[0]) if len(numbers) == 1 else None
 
 
 def read_link(graph: Graph, tensor: str, dependence: Mapping[str, Array]) -> LinkNode:
@@ -89,6 +112,9 @@ def read_link(graph: Graph, tensor: str, dependence: Mapping[str, Array]) -> Lin
         raise RefusedError(f"what its {node.op_type} takes is not known row by row")
     size = dependence[tensor].size
     unchanged = AffineMap(np.eye(size), np.zeros(size))
+    scores = _written_softmax(graph, node)
+    if scores in dependence and dependence[scores].shape == (size,):
+        return LinkNode(TermLink.SOFTMAX, scores, tensor, *unchanged, unchanged)
     if node.op_type in _LINKS:
         return LinkNode(_LINKS[node.op_type], before, tensor, *unchanged, unchanged)
     link = _OF_SCORES.get(link_name(node))

@@ -237,6 +237,8 @@ def _as_wide(_operator: RowOperator, width: int) -> Sequence[tuple[int, ...]]:
 
 def _product(operator: RowOperator, _width: int) -> Sequence[tuple[int, ...]]:
     matrix = operator.constant(1)
+    if matrix.ndim == 1 and operator.node.op_type == "MatMul":
+        return [()]
     if matrix.ndim != 2:
         raise ValueError(f"its {operator.node.op_type} is no product with a matrix")
     is_turned = bool(operator.value("transB", 0))

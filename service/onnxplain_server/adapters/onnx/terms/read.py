@@ -13,15 +13,18 @@ from onnxplain_server.adapters.onnx.analysis.outputs import OutputTensor
 from onnxplain_server.adapters.onnx.analysis.precision import element_types
 from onnxplain_server.adapters.onnx.inputs import Feed
 from onnxplain_server.adapters.onnx.large_values import NO_VALUES
-from onnxplain_server.adapters.onnx.terms.cut_graph import CutGraph
+from onnxplain_server.adapters.onnx.terms.cut_graph import CutGraph, JoinedTensors
 from onnxplain_server.adapters.onnx.terms.dependence import read_dependence, single_parts
 from onnxplain_server.adapters.onnx.terms.feature_sets import is_pair, is_single, pair_of
+from onnxplain_server.adapters.onnx.terms.kernel_sums import KernelReader, has_kernels
+from onnxplain_server.adapters.onnx.terms.kernel_tensors import without_aligned_constants
 from onnxplain_server.adapters.onnx.terms.linear_steps import AffineSum
 from onnxplain_server.adapters.onnx.terms.link_nodes import is_link
 from onnxplain_server.adapters.onnx.terms.linked_sums import read_linked
 from onnxplain_server.adapters.onnx.terms.sums import SumReader, float_tensors
+from onnxplain_server.additive.kernel_model import KernelModel
 from onnxplain_server.additive.model import AdditiveModel, TermSums
-from onnxplain_server.core.arrays import Array, Matrix
+from onnxplain_server.core.arrays import Array
 from onnxplain_server.trees.reading.refusal import Refusal, RefusedError
 
 
@@ -31,8 +34,8 @@ def read_additive(
     feeds: Sequence[Feed],
     rows: Mapping[str, Array],
     values: Mapping[str, Array] = NO_VALUES,
-) -> AdditiveModel | Refusal:
-    """Read a model as a link of sums of terms.
+) -> AdditiveModel | KernelModel | Refusal:
+    """Read a model as a link of sums of terms, or as a weighted sum of kernels.
 
     Parameters
     ----------
@@ -49,26 +52,32 @@ def read_additive(
 
     Returns
     -------
-    AdditiveModel or Refusal
+    AdditiveModel, KernelModel or Refusal
         The refusal says why the outputs are no such sums.
     """
+    graph = Graph(proto, values)
+    shapes = {f.input.name: () if f.is_flat else rows[f.input.name].shape[1:] for f in feeds}
+    widths = [shapes[value.name] for value in graph.inputs]
     try:
-        return _read(proto, parts, feeds, rows, values)
+        return _read(graph, widths, parts, feeds)
+    except RefusedError as refused:
+        if not has_kernels(proto):
+            return Refusal(refused.reason)
+    try:
+        reader = KernelReader.of(Graph(without_aligned_constants(proto), values), widths)
+        return reader.read(_outputs(parts, reader.tensors.dependence), feeds)
     except RefusedError as refused:
         return Refusal(refused.reason)
 
 
 def _read(
-    proto: ModelProto,
+    graph: Graph,
+    widths: Sequence[tuple[int, ...]],
     parts: Sequence[OutputTensor],
     feeds: Sequence[Feed],
-    rows: Mapping[str, Array],
-    values: Mapping[str, Array],
 ) -> AdditiveModel:
-    graph = Graph(proto, values)
-    shapes = {f.input.name: () if f.is_flat else rows[f.input.name].shape[1:] for f in feeds}
-    dependence = read_dependence(graph, [shapes[value.name] for value in graph.inputs])
-    floats = float_tensors(graph, element_types(proto))
+    dependence = read_dependence(graph, widths)
+    floats = float_tensors(graph, element_types(graph.model))
     reader = SumReader(graph, dependence, floats, partial(is_link, graph), takes_pairs=True)
     linked = read_linked(reader, _outputs(parts, dependence))
     sums = linked.sums
@@ -76,7 +85,7 @@ def _read(
     pairs = [pair_of(code) if is_pair(code) else (max(code, 0), -1) for code in sets.tolist()]
     features, partners = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
     return AdditiveModel(
-        _Front(CutGraph(graph, feeds, {name: dependence[name].size for name in sums.parts})),
+        JoinedTensors(CutGraph(graph, feeds, {name: dependence[name].size for name in sums.parts})),
         features,
         partners,
         _term_sums(sums),
@@ -141,15 +150,3 @@ class _Prepared:
                 if feature >= 0:
                     prepared.setdefault(feature, []).append(tensor[:, place])
         return prepared
-
-
-class _Front:
-    """Values that terms are read from, side by side: a `AdditiveModel.front`."""
-
-    def __init__(self, cut: CutGraph) -> None:
-        self._cut = cut
-
-    def __call__(self, feeds: Mapping[str, Array]) -> Matrix:
-        """Compute the values of rows: (n_rows, n_values), in float64."""
-        values = [tensor.astype(np.float64) for tensor in self._cut(feeds)]
-        return np.concatenate(values, axis=1) if len(values) > 1 else values[0]

@@ -15,11 +15,13 @@ from onnx import NodeProto, TensorProto
 
 from onnxplain_server.adapters.onnx.analysis.graph import Graph
 from onnxplain_server.adapters.onnx.terms.feature_sets import is_at_most_pairs, is_single
+from onnxplain_server.adapters.onnx.terms.linear_machines import linear_machine
 from onnxplain_server.adapters.onnx.terms.linear_steps import (
     STEPS,
     AffineSum,
     Coefficients,
     Passed,
+    Step,
     moved_back,
 )
 from onnxplain_server.adapters.onnx.terms.operators import (
@@ -34,6 +36,7 @@ from onnxplain_server.core.arrays import Array
 from onnxplain_server.trees.reading.onnx_nodes import ML, attribute
 from onnxplain_server.trees.reading.refusal import RefusedError
 
+_STEPS: Mapping[tuple[str, str], Step] = {**STEPS, (ML, "SVMRegressor"): linear_machine}
 _FLOATS = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 _OF_FLOATS = frozenset(
     {
@@ -153,7 +156,7 @@ class SumReader:
 
     def _through(self, node: NodeProto, tensor: str, own: Coefficients, found: AffineSum) -> Passed:
         operator = RowOperator(self.graph, node)
-        step = STEPS.get(operator.name)
+        step = _STEPS.get(operator.name)
         move = move_of(operator)
         if tensor not in self.dependence:
             raise RefusedError(f"its {node.op_type} is not known to work row by row")
