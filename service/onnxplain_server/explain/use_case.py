@@ -16,6 +16,7 @@ from onnxplain_server.explain.answers.explanation import (
 from onnxplain_server.explain.answers.partial import PartialAnswer
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.class_labels import check_target_given
+from onnxplain_server.explain.engines.surrogate_budget import check_surrogate
 from onnxplain_server.explain.expected_predictions.compare import (
     ComparisonJob,
     comparison_notes,
@@ -64,7 +65,7 @@ class Answer:
     @property
     def has_predictions(self) -> bool:
         """Return whether numbers depend on predictions of the model, also on cached ones."""
-        return self.engine is Engine.BLACK_BOX or self.predicted_row_count > 0
+        return self.engine in {Engine.BLACK_BOX, Engine.SURROGATE} or self.predicted_row_count > 0
 
     @property
     def row_count(self) -> int:
@@ -215,6 +216,7 @@ def check_question(question: Question) -> None:
     check_target_given(question)
     check_prediction(question)
     _check_clusters(question)
+    check_surrogate(question)
     is_overview = not question.methods
     if is_overview and question.row_count and question.budget_predicted_row_count is not None:
         raise ExplainError(

@@ -37,7 +37,7 @@ Scale: TypeAlias = Literal["RESPONSE", "MARGIN"]
 """
 
 
-Engine: TypeAlias = Literal["TREES", "BLACK_BOX", "ADDITIVE"]
+Engine: TypeAlias = Literal["TREES", "BLACK_BOX", "ADDITIVE", "SURROGATE"]
 """What computes the effects.
 
 - "TREES": Counts of rows in the leaves of the model's trees: exact, without predicting, in time
@@ -47,6 +47,11 @@ Engine: TypeAlias = Literal["TREES", "BLACK_BOX", "ADDITIVE"]
 - "ADDITIVE": Sums of one term for each feature, read from the model at the values of each: exact,
   without predicting, in time linear in the rows unless a softmax follows. For linear and logistic
   models, their pipelines and others that add up terms; refused with the reason for others.
+- "SURROGATE": Boosted trees fitted to few predictions of hybrid rows, and corrected by these
+  predictions: unbiased estimates of what BLACK_BOX computes, with standard errors and intervals of
+  that estimate, for models whose predictions are slow. It predicts the rows, and at most as many
+  hybrid rows for each method as `budget_predicted_row_count` leaves; 10,000 in all without it. For
+  interactions; other methods and `budget_seconds` are refused.
 """
 
 
@@ -88,7 +93,7 @@ class RequestOptions(TypedDict, total=False):
         Scale of the predictions. `Receipt.scale` tells which it was. Default: RESPONSE; for
         attributions as the only method MARGIN, where the model has one and `prediction` is not
         asked.
-    engine : "TREES", "BLACK_BOX" or "ADDITIVE", optional
+    engine : "TREES", "BLACK_BOX", "ADDITIVE" or "SURROGATE", optional
         What computes the effects. Default: chosen for the model.
     row_count : int, optional
         Number of rows to draw, without replacement, before computing; all rows if the table has no
@@ -377,7 +382,7 @@ class ExplainCall(FittedCalls, ABC):
             Scale of the predictions. `Receipt.scale` tells which it was. Default: RESPONSE; for
             attributions as the only method MARGIN, where the model has one and `prediction` is not
             asked.
-        engine : "TREES", "BLACK_BOX" or "ADDITIVE", optional
+        engine : "TREES", "BLACK_BOX", "ADDITIVE" or "SURROGATE", optional
             What computes the effects. Default: chosen for the model.
         row_count : int, optional
             Number of rows to draw, without replacement, before computing; all rows if the table has
