@@ -36,11 +36,14 @@ from onnxplain_server.trees.exact import Exact
 
 FEWEST_BLOCKS = 4
 """Blocks of a statistic, where a request asks for it."""
-_SINGLE_SHARE = 0.4
-"""Share of the predictions that goes to single features."""
+_FIRST_SHARE = 0.2
+"""Share of the predictions that goes to single features before any size is known."""
+_MORE_BLOCKS = 8
+"""Times as many blocks that the strongest interactions may get."""
 _LEAST_SIZE = 0.02
-"""Size of a pair's interaction, beside that of the predictions, that any pair is thought to have
-when predictions are shared out."""
+"""Size of an interaction, beside that of the predictions, that any feature or pair is thought to
+have when predictions are shared out."""
+_BISECTIONS = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,9 +142,9 @@ class SurrogateMeasurement:
         self._limit = prediction_count
         weights = rows.background.weights
         unit = HYBRIDS * len(self.features)
-        count = max(int(_SINGLE_SHARE * prediction_count / unit), FEWEST_BLOCKS)
-        count = max(min(count, prediction_count // unit), 2)
-        blocks = draw_blocks(weights, count, np.random.default_rng(seed))
+        count = max(int(_FIRST_SHARE * prediction_count / unit), FEWEST_BLOCKS)
+        self._first = max(min(count, prediction_count // unit), 2)
+        blocks = draw_blocks(weights, _MORE_BLOCKS * self._first, np.random.default_rng(seed))
         width = len(rows.background.columns)
         self._sample = HybridSample(rows.predict, rows.outputs, blocks, width)
         encoded = EncodedRows.of(rows.background)
@@ -160,16 +163,18 @@ class SurrogateMeasurement:
 
     def run(self, choose_pairs: PairChoice) -> Sequence[MeasuredOutput]:
         """Predict hybrids, first of features and then of pairs, and estimate by outputs."""
-        count = len(self._sample.blocks)
-        self._sample.add({(j,): count for j in self.features})
+        single = [(j,) for j in self.features]
+        self._sample.extend(dict.fromkeys(single, self._first))
         sizes = self._sizes()
         self.pairs = choose_pairs(sizes)
-        chosen = {pair: sizes.pairs[pair] for pair in self.pairs}
-        self._sample.add(share_out(chosen, self.units_left, count))
+        relative = np.sqrt(sizes.overall / np.maximum(self.squares, np.finfo(float).tiny))
+        known = dict(zip(single, relative.max(axis=1).tolist(), strict=True))
+        known |= {pair: sizes.pairs[pair] for pair in self.pairs}
+        self._sample.extend(share_out(known, self.units_left, self._first, _MORE_BLOCKS))
         return [self._measured(k) for k in range(self._rows.outputs.shape[1])]
 
     def _sizes(self) -> SurrogateSizes:
-        pairs = list(combinations(self.features, 2))
+        pairs: list[Group] = [*combinations(self.features, 2)]
         sizes = dict.fromkeys(pairs, 0.0)
         weights, spreads = self._rows.background.weights, np.sqrt(self.squares)
         overall = np.zeros((len(self.features), len(spreads)))
@@ -206,7 +211,7 @@ class SurrogateMeasurement:
         for own in single:
             of("overall", own, contrasts.overall(own), counts[own])
             of("importance", own, contrasts.importance(own), counts[own])
-        of("total", (), contrasts.total(single), counts[single[0]])
+        of("total", (), contrasts.total(single), min(counts[own] for own in single))
         for pair in self.pairs:
             count = counts.get(pair, 0)
             of("pairwise", pair, contrasts.pairwise(pair[:1], pair[1:], pair), count)
@@ -214,41 +219,50 @@ class SurrogateMeasurement:
         return MeasuredOutput(parts, fitted.fidelity)
 
 
-def share_out(sizes: Mapping[Group, float], units: int, most: int) -> dict[Group, int]:
-    """Share blocks out over pairs in proportion to their sizes.
+def share_out(sizes: Mapping[Group, float], units: int, first: int, more: int) -> dict[Group, int]:
+    """Share blocks out over features and pairs in proportion to the sizes of their interactions.
 
     The variance of an estimate grows with its numerator, so that standard errors are alike.
 
     Parameters
     ----------
-    sizes : mapping of pair to float
+    sizes : mapping of feature or pair to float
         Beside the size of the predictions.
     units : int
-        Blocks of one pair each.
-    most : int
-        Blocks that there are.
+        Blocks of one group each that may be added.
+    first : int
+        Blocks in which features are known.
+    more : int
+        Times as many blocks that there are.
 
     Returns
     -------
-    dict of pair to int
-        Pairs without blocks are left out; others have 2 at least, and `FEWEST_BLOCKS` where that
-        is possible for all.
+    dict of group to int
+        Blocks of each. Pairs have `FEWEST_BLOCKS` at least, or 2 where these do not suffice for
+        all, and those of the smallest interactions may have none. Features have those of their
+        pairs.
     """
-    if not sizes or units < 2:
-        return {}
-    pairs = sorted(sizes, key=lambda pair: -sizes[pair])
-    least = min(FEWEST_BLOCKS, most) if units >= FEWEST_BLOCKS * len(pairs) else 2
+    pairs = sorted((g for g in sizes if len(g) > 1), key=lambda pair: -sizes[pair])
+    features = [g for g in sizes if len(g) == 1]
+    least = min(FEWEST_BLOCKS, first) if units >= FEWEST_BLOCKS * len(pairs) else 2
     pairs = pairs[: units // least]
-    weights = np.array([sizes[pair] + _LEAST_SIZE for pair in pairs])
-    counts = np.full(len(pairs), float(least))
-    for _ in range(len(pairs)):
-        is_open = counts < most
-        slack = units - counts.sum()
-        if slack < 1 or not is_open.any():
-            break
-        more = slack * weights * is_open / weights[is_open].sum()
-        counts = np.minimum(counts + more, most)
-    return {pair: int(count) for pair, count in zip(pairs, counts, strict=True)}
+
+    def at(rate: float) -> dict[Group, int]:
+        counts = {}
+        for group in (*features, *pairs):
+            own = int(min(rate * (sizes[group] + _LEAST_SIZE), first * more))
+            counts[group] = max(own, first if len(group) == 1 else least)
+        for pair in pairs:
+            for j in pair:
+                counts[j,] = max(counts[j,], counts[pair])
+        return counts
+
+    low, high = 0.0, first * more / _LEAST_SIZE
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        added = sum(at(middle).values()) - first * len(features)
+        low, high = (middle, high) if added <= units else (low, middle)
+    return at(low)
 
 
 def _terms(

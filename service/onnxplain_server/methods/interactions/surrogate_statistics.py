@@ -23,7 +23,7 @@ from onnxplain_server.methods.interactions.surrogate_measurement import (
     SurrogateMeasurement,
     SurrogateSizes,
 )
-from onnxplain_server.methods.resampling import ReplicateSpread
+from onnxplain_server.methods.resampling import ReplicateSpread, mean_square_interval
 from onnxplain_server.methods.surrogates.row_blocks import Group
 from onnxplain_server.methods.surrogates.shrinkage import Estimates, estimate
 
@@ -35,7 +35,7 @@ _OWN_PAIR_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Estimate of one output's mean square, with an interval: all finite."""
+    """Estimate of one output's mean square, with an interval that holds the value: all finite."""
 
     value: float
     unbiased: float
@@ -43,14 +43,11 @@ class Interval:
     reach: float
 
     @property
-    def low(self) -> float:
-        """Lower end."""
-        return max(0.0, self.unbiased - self.reach)
-
-    @property
-    def high(self) -> float:
-        """Upper end."""
-        return max(self.value, self.unbiased + self.reach)
+    def ends(self) -> tuple[float, float]:
+        """Lower and upper end; see `mean_square_interval`."""
+        center, reach = np.atleast_1d(self.unbiased), np.atleast_1d(self.reach)
+        lower, upper = mean_square_interval(np.maximum(center, 0), center, reach)
+        return min(float(lower[0]), self.value), max(float(upper[0]), self.value)
 
 
 def compute_by_surrogate(
@@ -163,15 +160,15 @@ def _spread(value: float, above: Interval, below: Interval) -> tuple[float, floa
     if below.value == 0:
         return 0.0, 0.0, 0.0, 0.0
     if below.unbiased - below.reach < _OWN_PAIR_SHARE * below.value:
-        high = min(above.high / below.low, 1.0) if below.low > 0 else 1.0
+        (low, high), (least, most) = above.ends, below.ends
+        high = min(high / least, 1.0) if least > 0 else 1.0
         error = np.hypot(above.error, value * below.error) / below.value
-        return error, above.low / below.high, max(high, value), 0.0
+        return float(error), low / most, max(high, value), 0.0
     center = above.unbiased / below.unbiased
     error = np.hypot(above.error, center * below.error) / below.unbiased
     reach = np.hypot(above.reach, center * below.reach) / below.unbiased
-    low, high = max(0.0, center - reach), max(center + reach, 0.0)
-    # A value of a term below the threshold, or limited to 0, is the end of its interval.
-    return error, min(low, value), max(high, value), value - center
+    low, high = Interval(value, center, float(error), float(reach)).ends
+    return float(error), low, high, value - center
 
 
 def _note(measure: SurrogateMeasurement, outputs: Sequence[MeasuredOutput]) -> Note:

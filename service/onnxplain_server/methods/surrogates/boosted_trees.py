@@ -38,7 +38,7 @@ class BoostedTrees:
         return predictions
 
 
-def fit_trees(rows: Matrix, target: Vector, seed: int) -> BoostedTrees:
+def fit_trees(rows: Matrix, target: Vector, seed: int, tree_count: int = _TREES) -> BoostedTrees:
     """Fit boosted trees to the values of a function at rows.
 
     Parameters
@@ -48,12 +48,13 @@ def fit_trees(rows: Matrix, target: Vector, seed: int) -> BoostedTrees:
     target : (n_rows,)
     seed : int
         The fit is the same for a seed, whatever the threads.
+    tree_count : int
     """
     from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415 - only some workers have it
 
     fitted = HistGradientBoostingRegressor(
         learning_rate=_RATE,
-        max_iter=_TREES,
+        max_iter=tree_count,
         max_leaf_nodes=_MOST_LEAVES,
         min_samples_leaf=_LEAF_ROWS,
         max_bins=_BINS,

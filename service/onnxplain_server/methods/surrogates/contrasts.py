@@ -54,22 +54,23 @@ def importance(group: Group) -> Contrast:
 def total(groups: Sequence[Group]) -> Contrast:
     """Return the contrast of f - Σ_j F_j."""
 
-    def contrast(values: BlockValues, count: int) -> Array:
+    def of(values: BlockValues, count: int) -> Array:
         own = [values.at(group, count) for group in groups]
-        # By moving features one by one from a background, so that a sum has the same constant.
-        return _rows(own[0]) - np.sum(own, axis=0)
+        contrast: Array = _rows(own[0]) - np.sum(own, axis=0)
+        return contrast
 
-    return contrast
+    return of
 
 
 def pairwise(first: Group, second: Group, both: Group) -> Contrast:
     """Return the contrast of F_jk - F_j - F_k: constant where they do not act together."""
 
-    def contrast(values: BlockValues, count: int) -> Array:
+    def of(values: BlockValues, count: int) -> Array:
         alone = values.at(first, count) + values.at(second, count)
-        return values.at(both, count) - alone
+        contrast: Array = values.at(both, count) - alone
+        return contrast
 
-    return contrast
+    return of
 
 
 def whole(both: Group) -> Contrast:

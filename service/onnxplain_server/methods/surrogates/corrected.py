@@ -73,22 +73,25 @@ class Correction:
     def of(self, contrast: Contrast, term: Term, count: int) -> CorrectedBlocks:
         """Estimate a numerator from the first blocks.
 
-        The surrogate of each fold is scaled by the slope of the model's contrasts on those of the
-        surrogates in the other folds: to 0 where the model has no such contrast.
+        The surrogate of each fold is scaled by the slope of the model's contrasts on its own in
+        the other folds: to 0 where the model has no such contrast. Neither surrogate nor slope
+        depend on the fold.
         """
         terms = [term(fold) for fold in self.fitted.folds]
         plain = [weighted_variance(own, self.weights) for own in terms]
         surrogate = float(np.mean(plain))
         if count == 0:
             return CorrectedBlocks(np.empty(0), np.empty(0), surrogate, np.nan)
-        true, guessed = contrast(self.model, count), contrast(self.fitted.values, count)
+        true = contrast(self.model, count)
         numerators, known = np.empty(count), np.empty(count)
-        centred, centred_guess = off_diagonal(true), off_diagonal(guessed)
+        centred = off_diagonal(true)
         squares = 0.0
         for fold, own, variance in zip(self.fitted.folds, terms, plain, strict=True):
-            chosen = fold.blocks[:count]
+            chosen = fold.left_out[:count]
             if not chosen.any():
                 continue
+            guessed = contrast(fold.values, count)
+            centred_guess = off_diagonal(guessed)
             scale = _slope(centred, centred_guess, ~chosen)
             at_base = scale * own[self.model.blocks[:count][chosen]]
             corrected = at_base[:, :, None] + true[chosen] - scale * guessed[chosen]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
-from onnxplain_server.core.arrays import Array, Flags, Indices, Matrix, Vector
+from onnxplain_server.core.arrays import Flags, Indices, Matrix, Vector
 from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.effects.ledger import Ledger
@@ -68,14 +68,17 @@ class FoldSurrogate:
 
     Attributes
     ----------
-    blocks : (n_blocks,) bool
-        Those of the fold.
+    left_out : (n_blocks,) bool
+        Blocks of the fold.
     effects : Exact
         Its effects on the rows.
+    values : BlockValues
+        Its predictions of hybrids, of all blocks.
     """
 
-    blocks: Flags
+    left_out: Flags
     effects: Exact
+    values: BlockValues
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,14 +88,11 @@ class CrossFit:
     Attributes
     ----------
     folds : tuple of FoldSurrogate
-    values : BlockValues
-        Predictions of each block's hybrids by the surrogate that has not seen them.
     fidelity : float
-        R² of these predictions.
+        R² on hybrid rows, of which no surrogate has seen those that it predicts.
     """
 
     folds: tuple[FoldSurrogate, ...]
-    values: BlockValues
     fidelity: float
 
 
@@ -139,21 +139,21 @@ class SurrogateFitting:
         """Fit a surrogate for each fold."""
         count = len(sample.blocks)
         fold = np.arange(count) % min(FOLDS, count)
-        guesses = {group: np.empty((own, HYBRIDS)) for group, own in sample.counts.items()}
-        rows, folds = np.empty(sample.blocks.shape), []
+        folds = []
         for number in range(int(fold.max()) + 1):
             left_out = fold == number
             trees = self._fitted(sample, output, left_out)
-            rows[left_out] = trees.predict(self._rows.codes)[sample.blocks[left_out]]
-            for group, own in sample.counts.items():
-                chosen = np.flatnonzero(left_out[:own])
-                hybrids = sources(sample.blocks[chosen], group, self._rows.codes.shape[1])
-                if len(chosen):
-                    predicted = trees.predict(self._rows.hybrids(hybrids))
-                    guesses[group][chosen] = predicted.reshape(-1, HYBRIDS)
-            folds.append(FoldSurrogate(left_out, self._exact(trees)))
-        guessed = as_block_values(sample.blocks, guesses, rows)
-        return CrossFit(tuple(folds), guessed, self._fidelity(sample, output, guessed))
+            folds.append(FoldSurrogate(left_out, self._exact(trees), self._values(sample, trees)))
+        return CrossFit(tuple(folds), _fidelity(sample.values(output), folds))
+
+    def _values(self, sample: HybridSample, trees: BoostedTrees) -> BlockValues:
+        width = self._rows.codes.shape[1]
+        guesses = {}
+        for group, count in sample.counts.items():
+            hybrids = self._rows.hybrids(sources(sample.blocks[:count], group, width))
+            guesses[group] = trees.predict(hybrids).reshape(-1, HYBRIDS)
+        rows = trees.predict(self._rows.codes)[sample.blocks]
+        return as_block_values(sample.blocks, guesses, rows)
 
     def _fitted(self, sample: HybridSample, output: int, left_out: Flags) -> BoostedTrees:
         hybrids, values = sample.training(output, left_out)
@@ -167,16 +167,15 @@ class SurrogateFitting:
         parts = self._background, ("surrogate",), output, self._ledger, self._threads
         return Exact(trees.ensemble, leaves, *parts)
 
-    def _fidelity(self, sample: HybridSample, output: int, guessed: BlockValues) -> float:
-        """Return R² on hybrid rows, of which no surrogate has seen those that it predicts."""
-        true = sample.values(output)
-        groups = list(sample.counts)
-        values = np.concatenate([_hybrids(true.by_group[group]) for group in groups])
-        errors = values - np.concatenate([_hybrids(guessed.by_group[group]) for group in groups])
-        spread = np.var(values)
-        return float(1 - np.mean(errors**2) / spread) if spread > 0 else 1.0
 
-
-def _hybrids(square: Array) -> Vector:
-    values: Vector = square[:, BASE, BACKGROUND].ravel()
-    return values
+def _fidelity(true: BlockValues, folds: Sequence[FoldSurrogate]) -> float:
+    values, errors = [], []
+    for group, own in true.by_group.items():
+        for fold in folds:
+            unseen = fold.left_out[: len(own)]
+            seen_by_none = own[unseen][:, BASE, BACKGROUND].ravel()
+            guessed = fold.values.by_group[group][unseen][:, BASE, BACKGROUND].ravel()
+            values.append(seen_by_none)
+            errors.append(seen_by_none - guessed)
+    spread = float(np.var(np.concatenate(values)))
+    return float(1 - np.mean(np.concatenate(errors) ** 2) / spread) if spread > 0 else 1.0

@@ -97,24 +97,29 @@ class HybridSample:
         self.counts: dict[Group, int] = {}
         self._values: dict[Group, Array] = {}
 
-    def add(self, counts: Mapping[Group, int]) -> None:
-        """Predict the hybrids of groups in so many of the first blocks."""
+    def extend(self, counts: Mapping[Group, int]) -> None:
+        """Predict the hybrids of groups in so many of the first blocks, as far as not yet known."""
         for groups in self._pieces(counts):
-            rows = [sources(self.blocks[: counts[g]], g, self._feature_count) for g in groups]
+            rows = [self._sources(group, counts[group]) for group in groups]
             predicted = self._predict(np.concatenate(rows))
             ends = np.cumsum([len(own) for own in rows])[:-1]
             for group, values in zip(groups, np.split(predicted, ends), strict=True):
-                self._values[group] = values
+                known = self._values.get(group)
+                self._values[group] = values if known is None else np.concatenate([known, values])
                 self.counts[group] = counts[group]
+
+    def _sources(self, group: Group, count: int) -> Indices:
+        new = self.blocks[self.counts.get(group, 0) : count]
+        return sources(new, group, self._feature_count)
 
     def _pieces(self, counts: Mapping[Group, int]) -> Iterator[Sequence[Group]]:
         """Yield groups that are predicted at once."""
         piece: list[Group] = []
         size = 0
         for group, count in counts.items():
-            if count == 0:
+            own = (count - self.counts.get(group, 0)) * HYBRIDS * self._feature_count
+            if own <= 0:
                 continue
-            own = count * HYBRIDS * self._feature_count
             if piece and size + own > _AT_ONCE:
                 yield piece
                 piece, size = [], 0

@@ -61,20 +61,22 @@ def _mean(values: Vector, without: float) -> float:
 
 
 def _ratio(part: Array | float, whole: Array) -> Array:
-    return np.divide(part, whole, out=np.ones_like(whole), where=whole > 0)
+    shares: Array = np.divide(part, whole, out=np.ones_like(whole), where=whole > 0)
+    return shares
 
 
 def _variances(statistics: Sequence[CorrectedBlocks], counts: Array, is_sampled: Flags) -> Vector:
     """Return variances of the mean corrections: their own, steadied by those of the others."""
     own, expected = np.full(len(counts), np.nan), np.full(len(counts), np.nan)
-    for place in np.flatnonzero(is_sampled):
+    for place in np.flatnonzero(is_sampled).tolist():
         blocks = statistics[place]
         own[place] = np.var(blocks.corrections, ddof=1) / counts[place]
         expected[place] = expected_variance(blocks)
     total = expected[is_sampled].sum()
     factor = own[is_sampled].sum() / total if total > 0 else 0.0
     freedom = counts - 1
-    return (freedom * own + PRIOR_FREEDOM * factor * expected) / (freedom + PRIOR_FREEDOM)
+    variances: Vector = freedom * own + PRIOR_FREEDOM * factor * expected
+    return variances / (freedom + PRIOR_FREEDOM)
 
 
 def _spread(corrections: Vector, variances: Vector) -> float:
