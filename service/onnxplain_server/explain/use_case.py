@@ -16,7 +16,6 @@ from onnxplain_server.explain.answers.explanation import (
 from onnxplain_server.explain.answers.partial import PartialAnswer
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.class_labels import check_target_given
-from onnxplain_server.explain.engines.surrogate_budget import check_surrogate
 from onnxplain_server.explain.expected_predictions.compare import (
     ComparisonJob,
     comparison_notes,
@@ -32,6 +31,7 @@ from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.rows.one_hot_columns import one_hot_notes
 from onnxplain_server.explain.rows.prediction_checks import check_prediction
 from onnxplain_server.explain.rows.rows_drawn import rows_drawn, rows_not_clustered
+from onnxplain_server.explain.rows.surrogate_budget import check_surrogate
 from onnxplain_server.explain.sample import BoundTable
 from onnxplain_server.explain.task import Job
 from onnxplain_server.methods.registry import Result, method_of

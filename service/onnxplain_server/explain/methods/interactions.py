@@ -18,7 +18,7 @@ from onnxplain_server.explain.methods.interaction_approximation import (
     knots_unnecessary,
     remarks,
 )
-from onnxplain_server.explain.methods.surrogate_interactions import prepare_estimate
+from onnxplain_server.explain.methods.support.surrogate_interactions import prepare_estimate
 from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.registry import Change, Preparation, to_its_end
 from onnxplain_server.explain.sample import Sample

@@ -245,24 +245,28 @@ def share_out(sizes: Mapping[Group, float], units: int, first: int, more: int) -
     pairs = sorted((g for g in sizes if len(g) > 1), key=lambda pair: -sizes[pair])
     features = [g for g in sizes if len(g) == 1]
     least = min(FEWEST_BLOCKS, first) if units >= FEWEST_BLOCKS * len(pairs) else 2
-    pairs = pairs[: units // least]
-
-    def at(rate: float) -> dict[Group, int]:
-        counts = {}
-        for group in (*features, *pairs):
-            own = int(min(rate * (sizes[group] + _LEAST_SIZE), first * more))
-            counts[group] = max(own, first if len(group) == 1 else least)
-        for pair in pairs:
-            for j in pair:
-                counts[j,] = max(counts[j,], counts[pair])
-        return counts
-
-    low, high = 0.0, first * more / _LEAST_SIZE
+    fewest = dict.fromkeys(features, first) | dict.fromkeys(pairs[: units // least], least)
+    most = first * more
+    low, high = 0.0, most / _LEAST_SIZE
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        added = sum(at(middle).values()) - first * len(features)
+        added = sum(_blocks_at(middle, sizes, fewest, most).values()) - first * len(features)
         low, high = (middle, high) if added <= units else (low, middle)
-    return at(low)
+    return _blocks_at(low, sizes, fewest, most)
+
+
+def _blocks_at(
+    rate: float, sizes: Mapping[Group, float], fewest: Mapping[Group, int], most: int
+) -> dict[Group, int]:
+    """Return blocks in proportion to sizes, between the fewest and the most; whole ones."""
+    counts = {
+        group: max(int(min(rate * (sizes[group] + _LEAST_SIZE), most)), least)
+        for group, least in fewest.items()
+    }
+    for pair in (group for group in fewest if len(group) > 1):
+        for j in pair:
+            counts[j,] = max(counts[j,], counts[pair])
+    return counts
 
 
 def _terms(

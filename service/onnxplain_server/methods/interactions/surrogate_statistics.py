@@ -34,7 +34,7 @@ _OWN_PAIR_SHARE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class EstimatedSquare:
     """Estimate of one output's mean square, with an interval that holds the value: all finite."""
 
     value: float
@@ -70,7 +70,7 @@ def compute_by_surrogate(
     squares = measure.squares
     outputs = measure.run(lambda sizes: _pairs(sizes, options, measure, len(output_names)))
     tables = [_intervals(own, options.resampling.confidence_level) for own in outputs]
-    exact = [Interval(square, square, 0.0, 0.0) for square in squares.tolist()]
+    exact = [EstimatedSquare(square, square, 0.0, 0.0) for square in squares.tolist()]
 
     def of(order: str, group: Group) -> Statistic:
         own = tuple(names[j] for j in group)
@@ -112,9 +112,9 @@ def pair_limit(output_count: int) -> int:
     return max(FEWEST_PAIRS, FEWEST_PER_OUTPUT * output_count)
 
 
-def _intervals(own: MeasuredOutput, level: float) -> dict[Key, Interval]:
+def _intervals(own: MeasuredOutput, level: float) -> dict[Key, EstimatedSquare]:
     """Estimate statistics of one output, like ones together."""
-    found: dict[Key, Interval] = {}
+    found: dict[Key, EstimatedSquare] = {}
     for order in ("total", "overall", "importance", "pairwise", "joint"):
         keys = [key for key in own.parts if key[0] == order]
         if keys:
@@ -123,16 +123,16 @@ def _intervals(own: MeasuredOutput, level: float) -> dict[Key, Interval]:
     return found
 
 
-def _with_reach(estimates: Estimates, level: float) -> list[Interval]:
+def _with_reach(estimates: Estimates, level: float) -> list[EstimatedSquare]:
     reach = stdtrit(estimates.freedom, 0.5 + level / 2) * estimates.errors
     columns = estimates.values, estimates.unbiased, estimates.errors, reach
-    return [Interval(*map(float, row)) for row in zip(*columns, strict=True)]
+    return [EstimatedSquare(*map(float, row)) for row in zip(*columns, strict=True)]
 
 
 def _statistic(
     names: tuple[str, ...],
-    numerators: Sequence[Interval],
-    denominators: Sequence[Interval],
+    numerators: Sequence[EstimatedSquare],
+    denominators: Sequence[EstimatedSquare],
     clip: Clip,
 ) -> Statistic:
     """Return a statistic of all outputs."""
@@ -149,7 +149,9 @@ def _statistic(
     return Statistic(names, above, below, spread)
 
 
-def _spread(value: float, above: Interval, below: Interval) -> tuple[float, float, float, float]:
+def _spread(
+    value: float, above: EstimatedSquare, below: EstimatedSquare
+) -> tuple[float, float, float, float]:
     """Return standard error, ends of the interval and bias of a ratio of two mean squares.
 
     Their errors are taken as independent, which overstates that of their ratio where they are
@@ -167,7 +169,7 @@ def _spread(value: float, above: Interval, below: Interval) -> tuple[float, floa
     center = above.unbiased / below.unbiased
     error = np.hypot(above.error, center * below.error) / below.unbiased
     reach = np.hypot(above.reach, center * below.reach) / below.unbiased
-    low, high = Interval(value, center, float(error), float(reach)).ends
+    low, high = EstimatedSquare(value, center, float(error), float(reach)).ends
     return float(error), low, high, value - center
 
 

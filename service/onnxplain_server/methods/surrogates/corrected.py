@@ -45,7 +45,7 @@ class CorrectedBlocks:
 
     @property
     def corrections(self) -> Vector:
-        """What blocks add to the known part."""
+        """Differences of blocks to the known part."""
         return self.numerators - self.known
 
 

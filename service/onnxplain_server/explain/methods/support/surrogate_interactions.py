@@ -7,9 +7,9 @@ from typing import Any
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.sampled_hybrids import SampledHybrids
-from onnxplain_server.explain.engines.surrogate_budget import hybrid_count
 from onnxplain_server.explain.learning_library import require_learning_library
 from onnxplain_server.explain.methods.interaction_approximation import remarks
+from onnxplain_server.explain.rows.surrogate_budget import hybrid_count
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods.interactions import Options, Result
 from onnxplain_server.methods.interactions.strength import clip
