@@ -398,7 +398,8 @@ type InteractionStatistic struct {
 	// Upper end of the confidence interval of each value, for the same; corrected for the bias.
 	Upper []float64 `protobuf:"fixed64,7,rep,packed,name=upper,proto3" json:"upper,omitempty"`
 	// Estimated bias of each value: by how much it is too large on average,
-	// because it averages squares over finitely many rows. Empty where rows were not resampled.
+	// because it averages squares over finitely many rows; with the engine SURROGATE, by how much it
+	// is shrunk. Empty where there are no standard errors.
 	Biases []float64 `protobuf:"fixed64,8,rep,packed,name=biases,proto3" json:"biases,omitempty"`
 	// P-value of each value: how often the term whose mean square is the
 	// numerator would reduce the squared error as much as it does, if it had

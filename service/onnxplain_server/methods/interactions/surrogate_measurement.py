@@ -163,7 +163,7 @@ class SurrogateMeasurement:
 
     def run(self, choose_pairs: PairChoice) -> Sequence[MeasuredOutput]:
         """Predict hybrids, first of features and then of pairs, and estimate by outputs."""
-        single = [(j,) for j in self.features]
+        single: list[Group] = [(j,) for j in self.features]
         self._sample.extend(dict.fromkeys(single, self._first))
         sizes = self._sizes()
         self.pairs = choose_pairs(sizes)

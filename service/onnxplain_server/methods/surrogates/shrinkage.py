@@ -76,7 +76,8 @@ def _variances(statistics: Sequence[CorrectedBlocks], counts: Array, is_sampled:
     factor = own[is_sampled].sum() / total if total > 0 else 0.0
     freedom = counts - 1
     variances: Vector = freedom * own + PRIOR_FREEDOM * factor * expected
-    return variances / (freedom + PRIOR_FREEDOM)
+    variances /= freedom + PRIOR_FREEDOM
+    return variances
 
 
 def _spread(corrections: Vector, variances: Vector) -> float:
