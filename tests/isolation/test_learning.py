@@ -7,6 +7,7 @@ from hostile.base import model, node
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, MethodOptions
 from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions
 from onnxplain.v1.firm_pb2 import FirmOptions
+from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
 from onnxplain_server.adapters.workers.worker_client import WorkerClient
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -103,3 +104,22 @@ def test_waiting_for_the_first_such_worker_ends_with_the_deadline(own) -> None:
         runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD, ROWS, LEARNED)), own.call(0.3))
 
     assert caught.value.reason is Reason.DEADLINE_EXCEEDED
+
+
+def test_a_surrogate_is_fitted_in_a_confined_worker(own, reference) -> None:
+    interactions = MethodOptions(interactions=InteractionsOptions())
+    request = own.request(
+        GOOD, ROWS, interactions, engine="SURROGATE", budget_predicted_row_count=1_000
+    )
+    runner = own()
+
+    answers = [
+        ExplainResponse.FromString(
+            each.answer(Call(ServiceMethod.EXPLAIN, request), own.call()).content
+        )
+        for each in (runner, reference.runner)
+    ]
+
+    assert own.same(answers[0].explanations[0], answers[1].explanations[0])
+    total = answers[0].explanations[0].interactions.total
+    assert total.values[0] == pytest.approx(0, abs=1e-9)

@@ -42,6 +42,14 @@ const (
 	// sums: support vector machines and Gaussian processes with RBF kernels.
 	// Refused with the reason for others.
 	ExplainRequest_ADDITIVE ExplainRequest_Engine = 3
+	// Boosted trees fitted to few predictions of hybrid rows, and corrected by
+	// these predictions: unbiased estimates of what BLACK_BOX computes, with
+	// standard errors and intervals of that estimate, for models whose
+	// predictions are slow. It predicts the rows, and at most as many hybrid
+	// rows for each method as `budget_predicted_row_count` leaves; 10,000 in
+	// all without it. For interactions; other methods and `budget_seconds` are
+	// refused.
+	ExplainRequest_SURROGATE ExplainRequest_Engine = 4
 )
 
 // Enum value maps for ExplainRequest_Engine.
@@ -51,12 +59,14 @@ var (
 		1: "TREES",
 		2: "BLACK_BOX",
 		3: "ADDITIVE",
+		4: "SURROGATE",
 	}
 	ExplainRequest_Engine_value = map[string]int32{
 		"ENGINE_UNSPECIFIED": 0,
 		"TREES":              1,
 		"BLACK_BOX":          2,
 		"ADDITIVE":           3,
+		"SURROGATE":          4,
 	}
 )
 
@@ -3597,7 +3607,7 @@ var File_onnxplain_v1_explanation_service_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
-	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a,onnxplain/v1/accumulated_local_effects.proto\x1a\x1fonnxplain/v1/attributions.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a)onnxplain/v1/explanation_comparison.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a(onnxplain/v1/prediction_comparison.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a$onnxplain/v1/table_description.proto\x1a\x19onnxplain/v1/upload.proto\"\xa6\n" +
+	"&onnxplain/v1/explanation_service.proto\x12\fonnxplain.v1\x1a#google/longrunning/operations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a,onnxplain/v1/accumulated_local_effects.proto\x1a\x1fonnxplain/v1/attributions.proto\x1a\x1fonnxplain/v1/average_loss.proto\x1a)onnxplain/v1/explanation_comparison.proto\x1a\"onnxplain/v1/feature_vectors.proto\x1a\x17onnxplain/v1/firm.proto\x1a5onnxplain/v1/individual_conditional_expectation.proto\x1a\x1fonnxplain/v1/interactions.proto\x1a\x18onnxplain/v1/model.proto\x1a%onnxplain/v1/partial_dependence.proto\x1a)onnxplain/v1/permutation_importance.proto\x1a\x17onnxplain/v1/plan.proto\x1a\x17onnxplain/v1/plot.proto\x1a(onnxplain/v1/prediction_comparison.proto\x1a\x18onnxplain/v1/swarm.proto\x1a\x18onnxplain/v1/table.proto\x1a$onnxplain/v1/table_description.proto\x1a\x19onnxplain/v1/upload.proto\"\xb5\n" +
 	"\n" +
 	"\x0eExplainRequest\x12)\n" +
 	"\x05model\x18\x01 \x01(\v2\x13.onnxplain.v1.ModelR\x05model\x12)\n" +
@@ -3633,12 +3643,13 @@ const file_onnxplain_v1_explanation_service_proto_rawDesc = "" +
 	"\n" +
 	"replicates\x18\x1c \x01(\bR\n" +
 	"replicates\x125\n" +
-	"\treference\x18\x1d \x01(\v2\x17.onnxplain.v1.ReferenceR\treference\"H\n" +
+	"\treference\x18\x1d \x01(\v2\x17.onnxplain.v1.ReferenceR\treference\"W\n" +
 	"\x06Engine\x12\x16\n" +
 	"\x12ENGINE_UNSPECIFIED\x10\x00\x12\t\n" +
 	"\x05TREES\x10\x01\x12\r\n" +
 	"\tBLACK_BOX\x10\x02\x12\f\n" +
-	"\bADDITIVE\x10\x03B\f\n" +
+	"\bADDITIVE\x10\x03\x12\r\n" +
+	"\tSURROGATE\x10\x04B\f\n" +
 	"\n" +
 	"_row_countB\a\n" +
 	"\x05_seedB\b\n" +

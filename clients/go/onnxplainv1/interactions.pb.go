@@ -126,7 +126,7 @@ type InteractionsOptions struct {
 	// Default: BOOTSTRAP.
 	Resampling InteractionsOptions_Resampling `protobuf:"varint,7,opt,name=resampling,proto3,enum=onnxplain.v1.InteractionsOptions_Resampling" json:"resampling,omitempty"`
 	// Optional. Confidence level of the intervals for the statistic of all rows
-	// that the table is a sample of.
+	// that the table is a sample of; with the engine SURROGATE, for that of the rows used.
 	// In [0.5, 0.999]; default: 0.95.
 	ConfidenceLevel *float64 `protobuf:"fixed64,8,opt,name=confidence_level,json=confidenceLevel,proto3,oneof" json:"confidence_level,omitempty"`
 	// Optional. Number of permutations of each term over the rows, to test
@@ -284,7 +284,7 @@ type InteractionsResult struct {
 	// Importance from partial dependence: share of the variability of the
 	// predictions that the other features alone do not explain.
 	Importance []*InteractionStatistic `protobuf:"bytes,7,rep,name=importance,proto3" json:"importance,omitempty"`
-	// Confidence level of the intervals; 0 where rows were not resampled.
+	// Confidence level of the intervals; 0 where there are none.
 	ConfidenceLevel float64 `protobuf:"fixed64,8,opt,name=confidence_level,json=confidenceLevel,proto3" json:"confidence_level,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -390,14 +390,16 @@ type InteractionStatistic struct {
 	// Numerator over denominator, one per output: normalised and squared. 0 where
 	// the denominator is 0. Can exceed 1, and is unstable where the denominator is small.
 	Values []float64 `protobuf:"fixed64,4,rep,packed,name=values,proto3" json:"values,omitempty"`
-	// Standard error of each value; empty where rows were not resampled.
+	// Standard error of each value: over other samples of rows, where rows are resampled; of the
+	// estimate for these rows, with the engine SURROGATE. Empty otherwise.
 	StandardErrors []float64 `protobuf:"fixed64,5,rep,packed,name=standard_errors,json=standardErrors,proto3" json:"standard_errors,omitempty"`
-	// Lower end of the confidence interval of each value, corrected for the bias.
+	// Lower end of the confidence interval of each value, for the same; corrected for the bias.
 	Lower []float64 `protobuf:"fixed64,6,rep,packed,name=lower,proto3" json:"lower,omitempty"`
-	// Upper end of the confidence interval of each value, corrected for the bias.
+	// Upper end of the confidence interval of each value, for the same; corrected for the bias.
 	Upper []float64 `protobuf:"fixed64,7,rep,packed,name=upper,proto3" json:"upper,omitempty"`
 	// Estimated bias of each value: by how much it is too large on average,
-	// because it averages squares over finitely many rows.
+	// because it averages squares over finitely many rows; with the engine SURROGATE, by how much it
+	// is shrunk. Empty where there are no standard errors.
 	Biases []float64 `protobuf:"fixed64,8,rep,packed,name=biases,proto3" json:"biases,omitempty"`
 	// P-value of each value: how often the term whose mean square is the
 	// numerator would reduce the squared error as much as it does, if it had

@@ -129,6 +129,7 @@ class ExplainRequest:
         TREES = "TREES"
         BLACK_BOX = "BLACK_BOX"
         ADDITIVE = "ADDITIVE"
+        SURROGATE = "SURROGATE"
 
     output_indices = Limits(default=None, min=0)
     row_count = Limits(default=None, min=2)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.explanation import Explanation
@@ -32,7 +33,7 @@ from onnxplain_server.explain.planning.rehearsal import (
 from onnxplain_server.explain.planning.rehearsed_engine import RehearsedBlackBox
 from onnxplain_server.explain.planning.savings import TimedPart, savings
 from onnxplain_server.explain.prepared_method import prepare_method
-from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.sample import BoundTable
@@ -68,6 +69,7 @@ def plan_explanation(
     It takes some tenths of a second, and a model that is slow predicts some hundred rows.
     """
     check_question(question)
+    _refuse_surrogate(question)
     host, additive = RehearsalHost(resources.host), set[int]()
     rows_once = bool(question.methods) and all(
         preparation_of(options).rows_once for options in question.methods
@@ -95,6 +97,16 @@ def plan_explanation(
         for p, r, method in zip(parts, rehearsals, methods, strict=True)
     ]
     return ExplanationPlan(methods, peak_bytes(request, methods, answer_bytes), savings(timed))
+
+
+def _refuse_surrogate(question: Question) -> None:
+    if question.engine is Engine.SURROGATE:
+        raise ExplainError(
+            Reason.INVALID_OPTION,
+            "plans rehearse other engines: SURROGATE predicts no more rows than "
+            "budget_predicted_row_count, or 10,000 without it",
+            "engine",
+        )
 
 
 def _parts(request: BoundRequest, real: Callable[[], BoundRequest]) -> Sequence[_Part]:

@@ -153,6 +153,8 @@ class Preparation:
         could count as one; `names` are all features.
     is_warm_after_one : bool
         Whether a sum of trees alone reaches all of its code that is loaded late or compiled.
+    has_estimate : bool
+        Whether the engine SURROGATE estimates it.
     """
 
     prepare: Callable[[Task, Any], Job[Any]]
@@ -179,6 +181,7 @@ class Preparation:
     resamples_rows: Callable[[Any], bool] = lambda _options: False
     single_features: Callable[[Any, Sequence[str]], Collection[str]] = _no_features
     is_warm_after_one: bool = False
+    has_estimate: bool = False
 
 
 def to_its_end(_options: Any) -> Rehearsing:

@@ -31,6 +31,7 @@ from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.rows.one_hot_columns import one_hot_notes
 from onnxplain_server.explain.rows.prediction_checks import check_prediction
 from onnxplain_server.explain.rows.row_notes import rows_drawn, rows_not_clustered
+from onnxplain_server.explain.rows.surrogate_budget import check_surrogate
 from onnxplain_server.explain.sample import BoundTable
 from onnxplain_server.explain.task import Job
 from onnxplain_server.methods.registry import Result, method_of
@@ -64,7 +65,7 @@ class Answer:
     @property
     def has_predictions(self) -> bool:
         """Return whether numbers depend on predictions of the model, also on cached ones."""
-        return self.engine is Engine.BLACK_BOX or self.predicted_row_count > 0
+        return self.engine in {Engine.BLACK_BOX, Engine.SURROGATE} or self.predicted_row_count > 0
 
     @property
     def row_count(self) -> int:
@@ -215,6 +216,7 @@ def check_question(question: Question) -> None:
     check_target_given(question)
     check_prediction(question)
     _check_clusters(question)
+    check_surrogate(question)
     is_overview = not question.methods
     if is_overview and question.row_count and question.budget_predicted_row_count is not None:
         raise ExplainError(

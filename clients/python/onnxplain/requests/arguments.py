@@ -37,7 +37,7 @@ Scale: TypeAlias = Literal["RESPONSE", "MARGIN"]
 """
 
 
-Engine: TypeAlias = Literal["TREES", "BLACK_BOX", "ADDITIVE"]
+Engine: TypeAlias = Literal["TREES", "BLACK_BOX", "ADDITIVE", "SURROGATE"]
 """What computes the effects.
 
 - "TREES": Counts of rows in the leaves of the model's trees: exact, without predicting, in time
@@ -49,6 +49,11 @@ Engine: TypeAlias = Literal["TREES", "BLACK_BOX", "ADDITIVE"]
   models, their pipelines and others that add up terms; and for those that add up exponentials of
   such sums: support vector machines and Gaussian processes with RBF kernels. Refused with the
   reason for others.
+- "SURROGATE": Boosted trees fitted to few predictions of hybrid rows, and corrected by these
+  predictions: unbiased estimates of what BLACK_BOX computes, with standard errors and intervals of
+  that estimate, for models whose predictions are slow. It predicts the rows, and at most as many
+  hybrid rows for each method as `budget_predicted_row_count` leaves; 10,000 in all without it. For
+  interactions; other methods and `budget_seconds` are refused.
 """
 
 
@@ -90,7 +95,7 @@ class RequestOptions(TypedDict, total=False):
         Scale of the predictions. `Receipt.scale` tells which it was. Default: RESPONSE; for
         attributions as the only method MARGIN, where the model has one and `prediction` is not
         asked.
-    engine : "TREES", "BLACK_BOX" or "ADDITIVE", optional
+    engine : "TREES", "BLACK_BOX", "ADDITIVE" or "SURROGATE", optional
         What computes the effects. Default: chosen for the model.
     row_count : int, optional
         Number of rows to draw, without replacement, before computing; all rows if the table has no
@@ -379,7 +384,7 @@ class ExplainCall(FittedCalls, ABC):
             Scale of the predictions. `Receipt.scale` tells which it was. Default: RESPONSE; for
             attributions as the only method MARGIN, where the model has one and `prediction` is not
             asked.
-        engine : "TREES", "BLACK_BOX" or "ADDITIVE", optional
+        engine : "TREES", "BLACK_BOX", "ADDITIVE" or "SURROGATE", optional
             What computes the effects. Default: chosen for the model.
         row_count : int, optional
             Number of rows to draw, without replacement, before computing; all rows if the table has

@@ -37,10 +37,12 @@ class ExplainRequest(_message.Message):
         TREES: _ClassVar[ExplainRequest.Engine]
         BLACK_BOX: _ClassVar[ExplainRequest.Engine]
         ADDITIVE: _ClassVar[ExplainRequest.Engine]
+        SURROGATE: _ClassVar[ExplainRequest.Engine]
     ENGINE_UNSPECIFIED: ExplainRequest.Engine
     TREES: ExplainRequest.Engine
     BLACK_BOX: ExplainRequest.Engine
     ADDITIVE: ExplainRequest.Engine
+    SURROGATE: ExplainRequest.Engine
     MODEL_FIELD_NUMBER: _ClassVar[int]
     TABLE_FIELD_NUMBER: _ClassVar[int]
     FEATURE_COLUMNS_FIELD_NUMBER: _ClassVar[int]

@@ -19,6 +19,7 @@ from onnxplain.v1.explanation_service_pb2 import (
     MethodOptions,
     PredictRequest,
 )
+from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Column, Columns, Table
 
@@ -29,6 +30,7 @@ _ML = "ai.onnx.ml"
 FEATURES = ("a", "b", "c")
 _ROW_COUNT, _TREE_COUNT, _LEVELS = 300, 12, 5
 _LONG_PATH = 10
+_SURROGATE_ROWS, _SURROGATE_PREDICTIONS = 30, 600
 _CSV = b"a,b,c,w,t\n" + b"".join(
     b"%d,%d,%d,%d,%d\n" % (i % 53, 7 * i % 59, i * i % 47, 1 + i % 2, i % 2)
     for i in range(_ROW_COUNT)
@@ -81,6 +83,22 @@ def requests() -> Iterator[bytes]:
     asked = [*product(given, _methods(once=False)), *product(given[:1], _methods(once=True))]
     for model, method in asked:
         yield _request(model, method)
+    yield _estimated(given[-1])
+
+
+def _estimated(model: ModelProto) -> bytes:
+    """Return a request for the engine that fits a surrogate, on few rows."""
+    request = ExplainRequest(
+        model=Model(content=model.SerializeToString()),
+        table=Table(csv=_CSV),
+        feature_columns=FEATURES,
+        output_indices=[0],
+        methods=[MethodOptions(interactions=InteractionsOptions())],
+        engine=ExplainRequest.SURROGATE,
+        row_count=_SURROGATE_ROWS,
+        budget_predicted_row_count=_SURROGATE_PREDICTIONS,
+    )
+    return bytes(request.SerializeToString())
 
 
 def _request(model: ModelProto, method: MethodOptions, result_uri: str = "") -> bytes:

@@ -22,7 +22,7 @@ def open_calls(asked: Asked, workers: PredictionWorkers | None, limits: ModelLim
     loaded, table = asked.loaded, asked.table
     if workers is None or loaded is None or table is None:
         return asked
-    is_black_box = asked.question.engine is Engine.BLACK_BOX
+    is_black_box = asked.question.engine in {Engine.BLACK_BOX, Engine.SURROGATE}
     if not (is_black_box or isinstance(loaded.model.trees, Refusal)):
         return asked
     model, (host, check) = loaded.model, _watched(asked.host)

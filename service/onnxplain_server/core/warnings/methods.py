@@ -24,6 +24,15 @@ class MethodWarning(Enum):
         remedy="Set `row_count`",
         tells=Tells.HOW_IT_WAS_MADE,
     )
+    ESTIMATED_BY_SURROGATE = WarningDeclaration(
+        WarningSection.EFFECTS,
+        cause=(
+            "The [engine](engines.md#surrogates) `SURROGATE` was asked for: numbers are estimates "
+            "from few predictions; the message has how well the surrogate predicts"
+        ),
+        remedy="Read the intervals, or raise `budget_predicted_row_count`",
+        tells=Tells.HOW_IT_WAS_MADE,
+    )
     WEAK_EFFECT = WarningDeclaration(
         WarningSection.EFFECTS,
         cause=(

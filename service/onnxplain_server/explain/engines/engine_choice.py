@@ -21,6 +21,7 @@ from onnxplain_server.effects.background import Background, unmerged
 from onnxplain_server.effects.engine import Effects
 from onnxplain_server.effects.ledger import Ledger
 from onnxplain_server.effects.predictor import Predictor
+from onnxplain_server.effects.sampled_hybrids import SampledHybrids
 from onnxplain_server.explain.engines.additive import AdditiveChoice, choose_additive
 from onnxplain_server.explain.engines.layers import by_parts
 from onnxplain_server.explain.prediction.model import PredictionModel
@@ -80,7 +81,7 @@ class EngineChoice:
         match self.engine:
             case Engine.TREES | Engine.ADDITIVE:
                 return False
-            case Engine.BLACK_BOX:
+            case Engine.BLACK_BOX | Engine.SURROGATE:
                 return True
 
 
@@ -103,6 +104,8 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
     predictor = Predictor(model, outputs, ledger, resources.batch_size, resources.predicting)
     if question.engine is Engine.BLACK_BOX:
         return _black_box(predictor, question, resources, "it was asked for")
+    if question.engine is Engine.SURROGATE:
+        return _surrogate(predictor, question)
     trees = resources.trees()
     explained = trees if isinstance(trees, Refusal) else _explained_trees(trees, model, features)
     if isinstance(explained, Refusal) or question.engine is Engine.ADDITIVE:
@@ -226,6 +229,18 @@ def _black_box(
         QUADRATIC_ROWS,
         lambda background: resources.black_box(predictor, background, identity),
         is_quadratic=True,
+    )
+
+
+def _surrogate(predictor: Predictor, question: Question) -> EngineChoice:
+    identity = _identity(question)
+    return EngineChoice(
+        Engine.SURROGATE,
+        "effects are estimated by a surrogate and few predictions, because it was asked for",
+        (),
+        QUADRATIC_ROWS,
+        lambda background: SampledHybrids(predictor, background, identity),
+        is_quadratic=False,
     )
 
 

@@ -18,6 +18,8 @@ from onnxplain_server.explain.methods.interaction_approximation import (
     knots_unnecessary,
     remarks,
 )
+from onnxplain_server.explain.methods.support.surrogate_interactions import prepare_estimate
+from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.registry import Change, Preparation, to_its_end
 from onnxplain_server.explain.sample import Sample
 from onnxplain_server.explain.task import Job, Task
@@ -46,6 +48,8 @@ def prepare(task: Task, options: Options) -> Job[Result]:
     """
     sample = task.sample
     options = interactions.resolve(options, sample.features.names, task.path)
+    if task.question.engine is Engine.SURROGATE:
+        return prepare_estimate(task, options)
     streamed = _streamed(task, options)
     if streamed is not None:
         return streamed
@@ -209,6 +213,7 @@ PREPARATION = Preparation(
     single_features=lambda options, names: singles(options.features or names, options.groups),
     leaves_out_additive=True,
     is_quadratic_on_trees=True,
+    has_estimate=True,
     sample_shares=(16, 4),
     has_small_samples=True,
     with_intervals=_with_intervals,

@@ -20,8 +20,8 @@ def _read_resampling(message: Any, path: str) -> Values:
 
 
 def _result(result: interactions.Result) -> Values:
-    resampling = result.resampling
-    return {"confidence_level": resampling.confidence_level if resampling.repeat_count else None}
+    level = result.resampling.confidence_level
+    return {"confidence_level": level if result.total.spread else None}
 
 
 def interval(spread: object, *names: str) -> Values:

@@ -71,7 +71,7 @@ class Interactions:
         How rows are resampled. Default: BOOTSTRAP.
     confidence_level : float, optional
         Confidence level of the intervals for the statistic of all rows that the table is a sample
-        of. In [0.5, 0.999]; default: 0.95.
+        of; with the engine SURROGATE, for that of the rows used. In [0.5, 0.999]; default: 0.95.
     permutation_count : int, optional
         Number of permutations of each term over the rows, to test whether it explains the target;
         p-values are at least 1 / (1 + this). 0: no test; take 999 or more. Needs `target_column`

@@ -1,0 +1,108 @@
+"""Preparation of interaction statistics that the engine SURROGATE estimates."""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any
+
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.effects.sampled_hybrids import SampledHybrids
+from onnxplain_server.explain.learning_library import require_learning_library
+from onnxplain_server.explain.methods.interaction_approximation import remarks
+from onnxplain_server.explain.rows.surrogate_budget import hybrid_count
+from onnxplain_server.explain.task import Job, Task
+from onnxplain_server.methods.interactions import Options, Result
+from onnxplain_server.methods.interactions.strength import clip
+from onnxplain_server.methods.interactions.surrogate_measurement import (
+    ModelRows,
+    SurrogateMeasurement,
+    needed_predictions,
+)
+from onnxplain_server.methods.interactions.surrogate_statistics import (
+    compute_by_surrogate,
+    pair_limit,
+)
+
+_REFUSED: tuple[tuple[str, str], ...] = (
+    ("threeway_feature_count", "triples are not estimated"),
+    ("quantile_bin_count", "hybrid rows have the values of the rows"),
+    ("knot_count", "hybrid rows have the values of the rows"),
+    ("permutation_count", "terms are estimated for all rows together, not for each"),
+    ("groups", "features are moved one by one and in pairs"),
+    ("absolute_threshold", "it would set estimates to 0 that chance made small"),
+)
+"""Options that the engine does not serve, and why."""
+
+
+def prepare_estimate(task: Task, options: Options) -> Job[Result]:
+    """Prepare the estimate.
+
+    Raises
+    ------
+    ExplainError
+        INVALID_OPTION for options that it does not serve, and for too small a budget.
+    """
+    require_learning_library()
+    _refuse(options, task.path)
+    sample, effects = task.sample, task.effects
+    assert isinstance(effects, SampledHybrids)  # noqa: S101 - by the choice of the engine
+    names = effects.background.features.names
+    features = [j for j, name in enumerate(names) if name in options.features]
+    row_count = len(effects.background)
+    count = hybrid_count(
+        task.question, row_count, _fewest(options, len(features), len(effects.output_names))
+    )
+    return Job(
+        options,
+        row_count + count,
+        lambda: _run(task, effects, features, count, options),
+        sample.used(sample.drawn),
+        (),
+        remarks,
+    )
+
+
+def _fewest(options: Options, feature_count: int, output_count: int) -> int:
+    """Return the fewest hybrid rows from which the statistics asked for are estimated."""
+    pairs = comb(feature_count, 2)
+    if options.pairwise_feature_count is None:
+        pairs = min(pairs, pair_limit(output_count))
+    else:
+        pairs = comb(min(options.pairwise_feature_count * output_count, feature_count), 2)
+    return needed_predictions(feature_count, pairs)
+
+
+def _run(
+    task: Task, effects: SampledHybrids, features: list[int], count: int, options: Options
+) -> Result:
+    background, outputs = effects.background, effects.outputs()
+    measure = SurrogateMeasurement(
+        ModelRows(background, outputs, effects.predict_hybrids),
+        features,
+        count,
+        task.sample.seed,
+        task.request.resources.threads,
+        task.request.ledger.unplanned(),
+    )
+    zeros = clip(outputs, background.weights, effects.rounding_error(), None)
+    names = background.features.names
+    result = compute_by_surrogate(measure, names, effects.output_names, options, zeros)
+    effects.release(count - measure.predicted_count)
+    return result
+
+
+def _refuse(options: Options, path: str) -> None:
+    for name, reason in _REFUSED:
+        given: Any = getattr(options, name)
+        if given:
+            raise _refused(path, name, reason)
+    if options.resampling.repeat_count:
+        raise _refused(path, "repeat_count", "its intervals are those of the estimate")
+
+
+def _refused(path: str, name: str, reason: str) -> ExplainError:
+    return ExplainError(
+        Reason.INVALID_OPTION,
+        f"the engine SURROGATE takes no {name}: {reason}; leave {name} out, or ask for BLACK_BOX",
+        f"{path}.{name}",
+    )

@@ -1,0 +1,190 @@
+"""Interaction statistics of a model by a surrogate: values, standard errors and intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeAlias
+
+import numpy as np
+from scipy.special import stdtrit
+
+from onnxplain_server.core.model import Note
+from onnxplain_server.core.warnings import MethodWarning
+from onnxplain_server.methods.interactions.measurement_plan import strongest
+from onnxplain_server.methods.interactions.options import Options
+from onnxplain_server.methods.interactions.pair_choice import FEWEST_PAIRS, FEWEST_PER_OUTPUT
+from onnxplain_server.methods.interactions.result import Result, Statistic, ratio
+from onnxplain_server.methods.interactions.strength import Clip
+from onnxplain_server.methods.interactions.surrogate_measurement import (
+    FEWEST_BLOCKS,
+    MeasuredOutput,
+    SurrogateMeasurement,
+    SurrogateSizes,
+)
+from onnxplain_server.methods.resampling import ReplicateSpread, mean_square_interval
+from onnxplain_server.methods.surrogates.row_blocks import Group
+from onnxplain_server.methods.surrogates.shrinkage import Estimates, estimate
+
+Key: TypeAlias = tuple[str, Group]
+_LOW_FIDELITY = 0.5
+_OWN_PAIR_SHARE = 0.5
+"""Least part of a pair's denominator that its interval may leave, before it is widened."""
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedSquare:
+    """Estimate of one output's mean square, with an interval that holds the value: all finite."""
+
+    value: float
+    unbiased: float
+    error: float
+    reach: float
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Lower and upper end; see `mean_square_interval`."""
+        center, reach = np.atleast_1d(self.unbiased), np.atleast_1d(self.reach)
+        lower, upper = mean_square_interval(np.maximum(center, 0), center, reach)
+        return min(float(lower[0]), self.value), max(float(upper[0]), self.value)
+
+
+def compute_by_surrogate(
+    measure: SurrogateMeasurement,
+    names: Sequence[str],
+    output_names: tuple[str, ...],
+    options: Options,
+    clip: Clip,
+) -> Result:
+    """Estimate the statistics.
+
+    Parameters
+    ----------
+    measure : SurrogateMeasurement
+    names : sequence of str
+        Features of the model.
+    clip : Clip
+        Sets mean squares that are rounding errors to 0.
+    """
+    squares = measure.squares
+    outputs = measure.run(lambda sizes: _pairs(sizes, options, measure, len(output_names)))
+    tables = [_intervals(own, options.resampling.confidence_level) for own in outputs]
+    exact = [EstimatedSquare(square, square, 0.0, 0.0) for square in squares.tolist()]
+
+    def of(order: str, group: Group) -> Statistic:
+        own = tuple(names[j] for j in group)
+        numerators = [table[order, group] for table in tables]
+        joint = [table["joint", group] for table in tables] if order == "pairwise" else exact
+        return _statistic(own, numerators, joint, clip)
+
+    single = [(j,) for j in measure.features]
+    return Result(
+        output_names,
+        squares,
+        of("total", ()),
+        tuple(of("overall", group) for group in single),
+        tuple(of("pairwise", group) for group in measure.pairs),
+        (),
+        tuple(of("importance", group) for group in single),
+        options.resampling,
+        (_note(measure, outputs),),
+    )
+
+
+def _pairs(
+    sizes: SurrogateSizes, options: Options, measure: SurrogateMeasurement, output_count: int
+) -> Sequence[Group]:
+    """Choose pairs: those of the features asked for, or all that the predictions suffice for."""
+    features = measure.features
+    asked = options.pairwise_feature_count
+    if asked is not None:
+        chosen = strongest(features, sizes.overall, min(asked, len(features)))
+        spare = [j for j in features if j not in chosen][: max(0, asked - len(chosen))]
+        return list(combinations(sorted((*chosen, *spare)), 2))
+    limit = max(pair_limit(output_count), measure.units_left // FEWEST_BLOCKS)
+    ranked = sorted(sizes.pairs, key=lambda pair: -sizes.pairs[pair])
+    return sorted(ranked[:limit])
+
+
+def pair_limit(output_count: int) -> int:
+    """Return the fewest pairs that are estimated where a request does not say how many."""
+    return max(FEWEST_PAIRS, FEWEST_PER_OUTPUT * output_count)
+
+
+def _intervals(own: MeasuredOutput, level: float) -> dict[Key, EstimatedSquare]:
+    """Estimate statistics of one output, like ones together."""
+    found: dict[Key, EstimatedSquare] = {}
+    for order in ("total", "overall", "importance", "pairwise", "joint"):
+        keys = [key for key in own.parts if key[0] == order]
+        if keys:
+            estimates = estimate([own.parts[key] for key in keys])
+            found |= zip(keys, _with_reach(estimates, level), strict=True)
+    return found
+
+
+def _with_reach(estimates: Estimates, level: float) -> list[EstimatedSquare]:
+    reach = stdtrit(estimates.freedom, 0.5 + level / 2) * estimates.errors
+    columns = estimates.values, estimates.unbiased, estimates.errors, reach
+    return [EstimatedSquare(*map(float, row)) for row in zip(*columns, strict=True)]
+
+
+def _statistic(
+    names: tuple[str, ...],
+    numerators: Sequence[EstimatedSquare],
+    denominators: Sequence[EstimatedSquare],
+    clip: Clip,
+) -> Statistic:
+    """Return a statistic of all outputs."""
+    above = clip(np.array([own.value for own in numerators]))
+    below = np.array([own.value for own in denominators])
+    values = ratio(above, below)
+    spreads = [
+        _spread(value, *parts)
+        for value, parts in zip(
+            values.tolist(), zip(numerators, denominators, strict=True), strict=True
+        )
+    ]
+    spread = ReplicateSpread(*np.array(spreads).T)
+    return Statistic(names, above, below, spread)
+
+
+def _spread(
+    value: float, above: EstimatedSquare, below: EstimatedSquare
+) -> tuple[float, float, float, float]:
+    """Return standard error, ends of the interval and bias of a ratio of two mean squares.
+
+    Their errors are taken as independent, which overstates that of their ratio where they are
+    estimated from the same hybrids. Where the denominator may be a small part of its estimate, a
+    ratio is not about linear in it: the interval then holds the ratios to both ends of it, up
+    to 1.
+    """
+    if below.value == 0:
+        return 0.0, 0.0, 0.0, 0.0
+    if below.unbiased - below.reach < _OWN_PAIR_SHARE * below.value:
+        (low, high), (least, most) = above.ends, below.ends
+        high = min(high / least, 1.0) if least > 0 else 1.0
+        error = np.hypot(above.error, value * below.error) / below.value
+        return float(error), low / most, max(high, value), 0.0
+    center = above.unbiased / below.unbiased
+    error = np.hypot(above.error, center * below.error) / below.unbiased
+    reach = np.hypot(above.reach, center * below.reach) / below.unbiased
+    low, high = EstimatedSquare(value, center, float(error), float(reach)).ends
+    return float(error), low, high, value - center
+
+
+def _note(measure: SurrogateMeasurement, outputs: Sequence[MeasuredOutput]) -> Note:
+    fidelity = min(own.fidelity for own in outputs)
+    of_outputs = " for the output where it is lowest" if len(outputs) > 1 else ""
+    doubt = (
+        " So it helps little, and the intervals are as wide as hybrid rows alone make them."
+        if fidelity < _LOW_FIDELITY
+        else ""
+    )
+    message = (
+        f"Interactions are estimates from {measure.predicted_count:,} predicted hybrid rows, by "
+        f"boosted trees that explain {max(fidelity, 0):.1%} of the variance of hybrid rows that "
+        f"they have not seen{of_outputs}.{doubt} Standard errors and intervals are those of the "
+        "estimate for these rows; raise budget_predicted_row_count for smaller ones."
+    )
+    return Note(MethodWarning.ESTIMATED_BY_SURROGATE, message)

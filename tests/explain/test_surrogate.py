@@ -1,0 +1,112 @@
+"""The engine SURROGATE: estimates beside the black box, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnxplain.v1 import explanation_service_pb2 as service_pb2
+from onnxplain.v1.table_pb2 import Column
+from onnxplain_server.adapters.runner.in_process import InProcess
+from onnxplain_server.adapters.storage.memory_cache import MemoryCache
+from onnxplain_server.adapters.storage.signing import Signer
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
+from onnxplain_server.core.request import ServiceMethod
+from onnxplain_server.transport.admission.request_context import RequestContext
+from onnxplain_server.transport.admission.request_control import RequestControl
+
+MODELS = Path(__file__).parents[1] / "models"
+SURROGATE = service_pb2.ExplainRequest.SURROGATE
+BUDGET = 6_000
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[InProcess]:
+    runner = InProcess(threads=2)
+    yield runner
+    runner.close()
+
+
+def ask(runner: InProcess, service=ServiceMethod.EXPLAIN, method="interactions", **request):
+    """Ask about a network, on 100 rows that are its own with noise."""
+    known = json.loads((MODELS / "network_float.json").read_text())
+    asked = service_pb2.ExplainRequest(plots=False, row_count=100, **request)
+    asked.model.content = (MODELS / "network_float.onnx").read_bytes()
+    random = np.random.default_rng(0)
+    for column, values in known["columns"].items():
+        numbers = np.resize(np.array(values, float), 100)
+        noisy = numbers + random.normal(size=100) * np.nanstd(numbers)
+        asked.table.columns.columns.append(Column(name=column, numbers=noisy))
+    getattr(asked.methods.add(), method).SetInParent()
+    call = RequestContext(
+        RequestControl(600), MemoryCache(2**20, Signer(b"a secret of the tests")), ""
+    )
+    reply = runner.answer(Call(service, asked.SerializeToString()), call).content
+    return service_pb2.ExplainResponse.FromString(reply)
+
+
+@pytest.fixture(scope="module")
+def estimated(runner: InProcess):
+    return ask(runner, engine=SURROGATE, budget_predicted_row_count=BUDGET)
+
+
+def test_estimates_are_near_the_answer_of_the_black_box(runner: InProcess, estimated) -> None:
+    exact = ask(runner, engine=service_pb2.ExplainRequest.BLACK_BOX)
+    found, true = (answer.explanations[0].interactions for answer in (estimated, exact))
+
+    assert found.mean_squares == pytest.approx(true.mean_squares)
+    for order in ("overall", "importance"):
+        pairs = zip(getattr(found, order), getattr(true, order), strict=True)
+        for one, other in pairs:
+            assert one.features == other.features
+            assert one.values[0] == pytest.approx(other.values[0], abs=5 * one.standard_errors[0])
+            assert one.lower[0] <= one.values[0] <= one.upper[0]
+    known = {tuple(pair.features): pair for pair in true.pairwise}
+    shared = [pair for pair in found.pairwise if tuple(pair.features) in known]
+    assert shared
+    for pair in shared:
+        share = np.array([pair.numerators[0], known[*pair.features,].numerators[0]])
+        assert np.diff(share) / true.mean_squares[0] == pytest.approx([0], abs=0.02)
+
+
+def test_the_receipt_and_a_warning_tell_of_the_estimate(estimated) -> None:
+    receipt, (warning,) = (
+        estimated.receipt,
+        [one for one in estimated.warnings if one.code == "ESTIMATED_BY_SURROGATE"],
+    )
+
+    assert receipt.engine == SURROGATE
+    assert "surrogate" in receipt.engine_reason
+    assert BUDGET / 2 < receipt.predicted_row_count <= BUDGET
+    assert estimated.explanations[0].interactions.confidence_level == pytest.approx(0.95)
+    assert "hybrid rows that they have not seen" in warning.message
+
+
+def test_an_answer_is_the_same_with_other_threads(estimated) -> None:
+    alone = InProcess(threads=1)
+    try:
+        again = ask(alone, engine=SURROGATE, budget_predicted_row_count=BUDGET)
+    finally:
+        alone.close()
+
+    assert again.explanations == estimated.explanations
+
+
+REFUSED = {
+    "another method": ({"method": "partial_dependence"}, "does not estimate partial_dependence"),
+    "a small budget": ({"budget_predicted_row_count": 150}, "budget_predicted_row_count to"),
+    "a time": ({"budget_seconds": 5}, "leave budget_seconds out"),
+    "a plan": ({"service": ServiceMethod.PLAN}, "plans rehearse other engines"),
+}
+
+
+@pytest.mark.parametrize(("request_", "reason"), REFUSED.values(), ids=REFUSED)
+def test_what_it_does_not_estimate_is_refused(runner: InProcess, request_, reason) -> None:
+    with pytest.raises(ExplainError, match=reason) as raised:
+        ask(runner, engine=SURROGATE, **request_)
+
+    assert raised.value.reason is Reason.INVALID_OPTION
