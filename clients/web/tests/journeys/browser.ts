@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before } from "node:test";
+import { gunzipSync } from "node:zlib";
 import { AxeBuilder } from "@axe-core/playwright";
 import {
   type Browser,
@@ -20,6 +21,7 @@ export const MIAMI = "../../examples/miami/";
 const PATIENCE_MS = 120_000;
 const SETTLED_MS = 1_000;
 const SHOWN_LENGTH = 3_000;
+const HOUSES = 4_000;
 
 const IS_FIREFOX = process.env.PAGE_BROWSER === "firefox";
 const DOWNLOADS = mkdtempSync(join(tmpdir(), "downloads-"));
@@ -65,6 +67,18 @@ function publishedFirefox(): Promise<Browser> {
 /** A file of the journeys. */
 export function file(name: string): string {
   return `${process.env.ONNXPLAIN_FILES}/${name}`;
+}
+
+/** A table of the first houses of Miami. */
+export function firstHouses() {
+  const text = gunzipSync(readFileSync(`${MIAMI}miami_housing.csv.gz`)).toString();
+  const buffer = Buffer.from(
+    text
+      .split("\n")
+      .slice(0, HOUSES + 1)
+      .join("\n"),
+  );
+  return { name: "first-houses.csv", mimeType: "text/csv", buffer };
 }
 
 /** Open the page; a script or a message of an error ends the test, and so does what the policy refuses. */

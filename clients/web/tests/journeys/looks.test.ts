@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accessible, choose, explain, go, MIAMI, open, picture } from "./browser";
+import { accessible, choose, explain, firstHouses, go, MIAMI, open, picture } from "./browser";
 
 const LOOKS = [
   { width: 1400, colorScheme: "dark" },
@@ -41,6 +41,13 @@ for (const { width, colorScheme } of LOOKS) {
     await go(page, "One row");
     await page.getByText("Nearest rows", { exact: true }).waitFor();
     await looked("row");
+    await go(page, "Compare");
+    await page.getByLabel("File of the table").setInputFiles(firstHouses());
+    await page.getByText(/^It explains both sides, which takes/).waitFor();
+    await page.getByRole("button", { name: "Compare", exact: true }).click();
+    await page.getByRole("heading", { name: "What has changed" }).waitFor();
+    await page.locator("figure.drawn").first().waitFor();
+    await looked("compare");
     await go(page, "Share");
     await page.locator("figure.drawn").first().waitFor();
     await looked("share");
