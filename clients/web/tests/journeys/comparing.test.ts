@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { Locator, Page } from "playwright-core";
-import { accessible, choose, file, firstHouses, go, MIAMI, open, picture } from "./browser";
+import { accessible, choose, file, fits, go, houses, LOOKS, MIAMI, open, picture } from "./browser";
 
 /** Press the button, and wait for what has changed. */
 async function compare(page: Page): Promise<void> {
@@ -101,14 +101,19 @@ test("a comparison is cancelled by its reader, and by going on to other sides", 
   await page.close();
 });
 
-test("Miami by all houses, and by the first ones of the table", async () => {
+test("what has changed between houses fits every screen", async () => {
   const page = await open();
-  await choose(page, `${MIAMI}miami.onnx`, `${MIAMI}miami_housing.csv.gz`);
-  await page.getByText("13,932 rows, 17 columns").waitFor();
+  await choose(page, `${MIAMI}miami.onnx`, houses(0, 1_000));
+  await page.getByText("1,000 rows, 17 columns").waitFor();
   await go(page, "Compare");
-  await page.getByLabel("File of the table").setInputFiles(firstHouses());
+  await page.getByLabel("File of the table").setInputFiles(houses(9_000, 1_000));
   await compare(page);
   await page.locator("figure.drawn").first().waitFor();
   await picture(page, "compare");
+  for (const { width, colorScheme } of LOOKS) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.emulateMedia({ colorScheme });
+    await fits(page, "compare", width, colorScheme);
+  }
   await page.close();
 });
