@@ -83,7 +83,7 @@ function Stays({ kind, name, isOther, onStay }: StaysProps) {
   if (!isOther) {
     return (
       <p>
-        {kind === "model" ? "The same model" : "The same rows"}, of <Name text={name} />
+        {kind === "model" ? "The same model," : "The same rows, of"} <Name text={name} />
       </p>
     );
   }
