@@ -109,6 +109,9 @@ test("what has changed between houses fits every screen", async () => {
   await page.getByLabel("File of the table").setInputFiles(houses(9_000, 1_000));
   await compare(page);
   await page.locator("figure.drawn").first().waitFor();
+  await page.waitForFunction(() => document.querySelector("#page figure:not(.drawn)") === null);
+  const found = page.getByRole("heading", { name: "What has changed" });
+  await found.evaluate((heading) => heading.scrollIntoView());
   await picture(page, "compare");
   for (const { width, colorScheme } of LOOKS) {
     await page.setViewportSize({ width, height: 900 });
