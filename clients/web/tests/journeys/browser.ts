@@ -86,6 +86,13 @@ export function houses(first: number, count: number) {
   return { name: `houses-from-${first}.csv`, mimeType: "text/csv", buffer };
 }
 
+/** A table of the journeys but for its last rows. */
+export function shortened(name: string, rowCount: number) {
+  const lines = readFileSync(file(name), "utf8").trimEnd().split("\n");
+  const buffer = Buffer.from(lines.slice(0, lines.length - rowCount).join("\n"));
+  return { name: `short-${name}`, mimeType: "text/csv", buffer };
+}
+
 /** Open the page; a script or a message of an error ends the test, and so does what the policy refuses. */
 export async function open(address = "", options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
@@ -156,6 +163,13 @@ export async function explain(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Start the overview" }).click();
   await page.getByRole("heading", { name: "How these numbers were made" }).waitFor();
   await page.locator("figure.drawn").first().waitFor();
+}
+
+/** Compare what is chosen, and wait for what has changed. */
+export async function compare(page: Page): Promise<void> {
+  await page.getByText(/^It explains both sides, which takes|^What was found before/).waitFor();
+  await page.getByRole("button", { name: "Compare", exact: true }).click();
+  await page.getByRole("heading", { name: "What has changed" }).waitFor();
 }
 
 /** Go to another room, or page of a room. */

@@ -1,27 +1,25 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { Locator, Page } from "playwright-core";
-import { accessible, choose, file, fits, go, houses, LOOKS, MIAMI, open, picture } from "./browser";
-
-/** Press the button, and wait for what has changed. */
-async function compare(page: Page): Promise<void> {
-  await page.getByText(/^It explains both sides, which takes|^What was found before/).waitFor();
-  await page.getByRole("button", { name: "Compare", exact: true }).click();
-  await page.getByRole("heading", { name: "What has changed" }).waitFor();
-}
+import {
+  accessible,
+  choose,
+  compare,
+  file,
+  fits,
+  go,
+  houses,
+  LOOKS,
+  MIAMI,
+  open,
+  picture,
+  shortened,
+} from "./browser";
 
 /** The row of a number that is compared. */
 function numberOf(page: Page, statistic: string): Locator {
   const table = page.getByRole("region", { name: "Numbers", exact: true });
   return table.getByRole("row").filter({ hasText: statistic });
-}
-
-/** The rows of a table but for some. */
-function without(name: string, rowCount: number) {
-  const lines = readFileSync(file(name), "utf8").trimEnd().split("\n");
-  const buffer = Buffer.from(lines.slice(0, lines.length - rowCount).join("\n"));
-  return { name: `short-${name}`, mimeType: "text/csv", buffer };
 }
 
 test("another model on the same rows: what has changed, and a question that has", async () => {
@@ -57,7 +55,7 @@ test("another model on the same rows: what has changed, and a question that has"
   const refused = page.getByRole("alert").filter({ hasText: "The explanation after" });
   await refused.getByText("size").first().waitFor();
   await accessible(page);
-  await page.getByLabel("File of the table").setInputFiles(without("fruit.csv", 20));
+  await page.getByLabel("File of the table").setInputFiles(shortened("fruit.csv", 20));
   await page.getByText("What was found before is kept").waitFor();
   await compare(page);
   await page
@@ -83,7 +81,7 @@ test("a comparison is cancelled by its reader, and by going on to other sides", 
   const page = await open();
   await choose(page, file("neighbours.onnx"), file("neighbours.csv"));
   await go(page, "Compare");
-  const short = without("neighbours.csv", 1);
+  const short = shortened("neighbours.csv", 1);
   const run = page.getByRole("region", { name: "Computation" });
   const begin = async () => {
     await page.getByLabel("File of the table").setInputFiles(short);
@@ -111,11 +109,13 @@ test("what has changed between houses fits every screen", async () => {
   await page.locator("figure.drawn").first().waitFor();
   await page.waitForFunction(() => document.querySelector("#page figure:not(.drawn)") === null);
   const found = page.getByRole("heading", { name: "What has changed" });
-  await found.evaluate((heading) => heading.scrollIntoView());
+  const seen = () => found.evaluate((heading) => heading.scrollIntoView());
+  await seen();
   await picture(page, "compare");
   for (const { width, colorScheme } of LOOKS) {
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme });
+    await seen();
     await fits(page, "compare", width, colorScheme);
   }
   await page.close();
