@@ -101,13 +101,15 @@ def test_rules_have_exit_codes_and_files_for_ci(
     outcomes = {"failure": "FAILS", "error": "UNDECIDED"}
     told = [outcomes[case[0].tag] if len(case) else "HOLDS" for case in suite]
     assert told == verdicts
-    found = json.loads(run("compare", before, after, "--rules", rules).stdout)["findings"]
+    document = json.loads(run("compare", before, after, "--rules", rules).stdout)
+    found = document["findings"]
     assert [each["verdict"] for each in found] == verdicts
     assert found[0]["rule"]["name"] == suite[0].attrib["name"]
     assert suite.attrib["failures"] == str(verdicts.count("FAILS"))
     assert suite.attrib["errors"] == str(verdicts.count("UNDECIDED"))
     assert suite[0].attrib["name"] == "the loss stays"
     page = markdown.read_text(encoding="utf-8")
+    assert document["summary"][0] in page.replace("\\", "")
     assert all(verdict in page and verdict in result.stdout for verdict in verdicts)
 
 

@@ -118,6 +118,9 @@ def test_an_interaction_that_the_reference_has_not_at_all_is_a_change_from_zero(
     (pair,) = (d for d in found.changed if d.kind == "PAIRWISE_INTERACTION_SQUARE")
     assert (pair.features, pair.reference_value) == (("a", "b"), 0)
     assert "PAIRWISE_INTERACTION a × b" in repr(found)
+    told = [each for each in found.summary if each.startswith("Pairwise interaction of a × b rose")]
+    assert len(told) == 1
+    assert f"{len(found.changed)} of {found.tested_count}" in found.summary[0]
     assert not found.unmatched
 
 

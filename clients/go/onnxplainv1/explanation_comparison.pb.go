@@ -572,7 +572,10 @@ type ExplanationComparison struct {
 	// Pictures of the numbers of each kind, where `ExplainRequest.plots` asks for plots.
 	Plots []*Plot `protobuf:"bytes,12,rep,name=plots,proto3" json:"plots,omitempty"`
 	// Verdicts on `Reference.rules`, in their order.
-	Findings      []*RuleFinding `protobuf:"bytes,13,rep,name=findings,proto3" json:"findings,omitempty"`
+	Findings []*RuleFinding `protobuf:"bytes,13,rep,name=findings,proto3" json:"findings,omitempty"`
+	// What has changed, in sentences: losses first, then curves, shares, and mean squares, of each the surest change first. The
+	// first one counts what has changed, of what was tested and how.
+	Summary       []string `protobuf:"bytes,14,rep,name=summary,proto3" json:"summary,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -694,6 +697,13 @@ func (x *ExplanationComparison) GetPlots() []*Plot {
 func (x *ExplanationComparison) GetFindings() []*RuleFinding {
 	if x != nil {
 		return x.Findings
+	}
+	return nil
+}
+
+func (x *ExplanationComparison) GetSummary() []string {
+	if x != nil {
+		return x.Summary
 	}
 	return nil
 }
@@ -1726,7 +1736,7 @@ const file_onnxplain_v1_explanation_comparison_proto_rawDesc = "" +
 	"\x12BENJAMINI_HOCHBERG\x10\x02\x12\b\n" +
 	"\x04NONE\x10\x03B\x13\n" +
 	"\x11_confidence_levelB\x10\n" +
-	"\x0e_leading_count\"\x81\x06\n" +
+	"\x0e_leading_count\"\x9b\x06\n" +
 	"\x15ExplanationComparison\x12\x1b\n" +
 	"\tis_paired\x18\x01 \x01(\bR\bisPaired\x12%\n" +
 	"\x0epairing_reason\x18\x02 \x01(\tR\rpairingReason\x124\n" +
@@ -1741,7 +1751,8 @@ const file_onnxplain_v1_explanation_comparison_proto_rawDesc = "" +
 	" \x03(\v2\x1f.onnxplain.v1.RankingComparisonR\brankings\x12>\n" +
 	"\tunmatched\x18\v \x03(\v2 .onnxplain.v1.UnmatchedStatisticR\tunmatched\x12(\n" +
 	"\x05plots\x18\f \x03(\v2\x12.onnxplain.v1.PlotR\x05plots\x125\n" +
-	"\bfindings\x18\r \x03(\v2\x19.onnxplain.v1.RuleFindingR\bfindings\"N\n" +
+	"\bfindings\x18\r \x03(\v2\x19.onnxplain.v1.RuleFindingR\bfindings\x12\x18\n" +
+	"\asummary\x18\x0e \x03(\tR\asummary\"N\n" +
 	"\aVerdict\x12\x17\n" +
 	"\x13VERDICT_UNSPECIFIED\x10\x00\x12\v\n" +
 	"\aCHANGED\x10\x01\x12\r\n" +

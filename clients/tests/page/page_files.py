@@ -27,6 +27,7 @@ def write(folder: Path) -> None:
     plain = ("size", "weight")
     classes = ("ripe", "unripe")
     onnx.save(classifier(plain, "color", classes), folder / "fruit.onnx")
+    onnx.save(classifier(plain, "color", classes, first=4.0), folder / "fruit-later.onnx")
     write_table(folder / "fruit.csv", plain, "color", classes, "state")
     hostile_classes = (HOSTILE[0], HOSTILE[1])
     model = classifier(HOSTILE[1:], HOSTILE[0], hostile_classes)
@@ -56,14 +57,21 @@ def network() -> onnx.ModelProto:
     return helper.make_model(graph, ir_version=9, opset_imports=[helper.make_opsetid("", 17)])
 
 
-def classifier(numbers: Sequence[str], text: str, classes: tuple[str, str]) -> onnx.ModelProto:
+def classifier(
+    numbers: Sequence[str], text: str, classes: tuple[str, str], first: float = 1.0
+) -> onnx.ModelProto:
     """A classifier of numbers, a text and the product of all, with named classes.
 
     It has an input for each. Because of the product, its effects are predicted.
+
+    Parameters
+    ----------
+    first : float
+        Coefficient of the first number.
     """
     inputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [None, 1]) for n in numbers]
     inputs.append(helper.make_tensor_value_info(text, TensorProto.STRING, [None, 1]))
-    coefficients = [1.0 + k for k in range(len(numbers))] + [2.0, 0.1]
+    coefficients = [first, *(1.0 + k for k in range(1, len(numbers))), 2.0, 0.1]
     nodes = [
         helper.make_node(
             "LabelEncoder",

@@ -138,6 +138,10 @@ def test_people_explain_their_models(root: Path, server: Server, files: Path) ->
     walk(root, "explaining", server, files)
 
 
+def test_people_compare_models_and_tables(root: Path, server: Server, files: Path) -> None:
+    walk(root, "comparing", server, files)
+
+
 def test_people_are_told_what_is_wrong(root: Path, server: Server, files: Path) -> None:
     walk(root, "refusals", server, files)
 

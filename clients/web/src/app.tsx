@@ -4,6 +4,7 @@ import { effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { Access } from "./access/access";
 import { config } from "./common/config";
+import { Later } from "./common/later";
 import { plain } from "./common/name";
 import type { Room } from "./common/question";
 import { RunBar } from "./common/run_bar";
@@ -18,8 +19,11 @@ const TITLES: Readonly<Record<Room, string>> = {
   start: "Model and table",
   explore: "Explore",
   row: "One row",
+  compare: "Compare",
   share: "Share",
 };
+
+const loadCompare = () => import("./compare/compare").then(({ Compare }) => Compare);
 
 const LICENCES = document.querySelector<HTMLLinkElement>("link[rel=license]")?.href ?? "";
 
@@ -85,6 +89,7 @@ export function App() {
         {room === "start" && <Start />}
         {room === "explore" && <Explore />}
         {room === "row" && <Row />}
+        {room === "compare" && <Later load={loadCompare} />}
         {room === "share" && <Share />}
       </main>
       <footer class="foot note">

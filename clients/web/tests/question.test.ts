@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EMPTY, fromHash, type Place, toHash } from "../src/common/question";
+import { EMPTY, fromHash, NO_OTHER, type Place, toHash } from "../src/common/question";
 
 const HOSTILE = "</script>&a=b?c#d/e f\u202e%";
 
@@ -9,6 +9,10 @@ test("an address holds the question and the place", () => {
     room: "explore",
     path: ["features", HOSTILE, "b/c"],
     operation: "operations/5f0c9e",
+    other: {
+      model: { kind: "uri", value: "s3://models/a?b#c", name: HOSTILE },
+      table: { kind: "id", value: `sha256:${"0b".repeat(32)}`, name: "" },
+    },
     question: {
       model: { kind: "id", value: `sha256:${"0a".repeat(32)}`, name: HOSTILE },
       table: { kind: "uri", value: "s3://lake/rows?x=1", name: "" },
@@ -23,7 +27,8 @@ test("an address holds the question and the place", () => {
 });
 
 test("what an address does not tell is empty", () => {
-  assert.deepEqual(fromHash(""), { room: "start", path: [], operation: "", question: EMPTY });
+  const nothing = { path: [], operation: "", question: EMPTY, other: NO_OTHER };
+  assert.deepEqual(fromHash(""), { room: "start", ...nothing });
 });
 
 test("an address of another hand is read as far as it makes sense", () => {

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from onnxplain.v1.explanation_comparison_pb2 import ExplanationComparison
 from onnxplain.v1.explanation_service_pb2 import ExplainResponse, Explanation
 from onnxplain.v1.model_pb2 import ModelDescription
 
 from onnxplain_server.core.warnings import ALL, WARNINGS, InputWarning, MethodWarning, Tells
 from onnxplain_server.plots.elements.labels import clean, enumerate_words
 from onnxplain_server.report import facts, key_figures
-from onnxplain_server.report.output_names import target_of, units_of_answer
+from onnxplain_server.report.output_names import target_of, units_of_answer, with_names_of
 from onnxplain_server.report.registry import (
     Answered,
     methods_with_curves,
@@ -21,6 +22,7 @@ from onnxplain_server.report.registry import (
     rankings,
 )
 from onnxplain_server.report.sentences import curves, leading
+from onnxplain_server.report.sentences.changes import changed
 from onnxplain_server.report.sentences.words import output_names, outputs_in_words
 
 
@@ -41,6 +43,11 @@ def of_answer(answer: ExplainResponse) -> list[str]:
             sentences += of_method(method).sentences(explanation, answered)
     sentences += [told.message for told in facts.warnings_that_tell(answer, Tells.SENTENCE)]
     return _once(sentences)
+
+
+def of_changes(comparison: ExplanationComparison, answer: ExplainResponse) -> list[str]:
+    """Return the sentences on what has changed between an answer and its reference."""
+    return list(changed(with_names_of(comparison, answer)))
 
 
 def _once(sentences: list[str]) -> list[str]:

@@ -96,7 +96,7 @@ class ComparisonOptions(_message.Message):
     def __init__(self, confidence_level: _Optional[float] = ..., correction: _Optional[_Union[ComparisonOptions.Correction, str]] = ..., leading_count: _Optional[int] = ...) -> None: ...
 
 class ExplanationComparison(_message.Message):
-    __slots__ = ("is_paired", "pairing_reason", "reference_model_digest", "reference_table_digest", "reference_model_name", "options", "tested_count", "differences", "curves", "rankings", "unmatched", "plots", "findings")
+    __slots__ = ("is_paired", "pairing_reason", "reference_model_digest", "reference_table_digest", "reference_model_name", "options", "tested_count", "differences", "curves", "rankings", "unmatched", "plots", "findings", "summary")
     class Verdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         VERDICT_UNSPECIFIED: _ClassVar[ExplanationComparison.Verdict]
@@ -120,6 +120,7 @@ class ExplanationComparison(_message.Message):
     UNMATCHED_FIELD_NUMBER: _ClassVar[int]
     PLOTS_FIELD_NUMBER: _ClassVar[int]
     FINDINGS_FIELD_NUMBER: _ClassVar[int]
+    SUMMARY_FIELD_NUMBER: _ClassVar[int]
     is_paired: bool
     pairing_reason: str
     reference_model_digest: str
@@ -133,7 +134,8 @@ class ExplanationComparison(_message.Message):
     unmatched: _containers.RepeatedCompositeFieldContainer[UnmatchedStatistic]
     plots: _containers.RepeatedCompositeFieldContainer[_plot_pb2.Plot]
     findings: _containers.RepeatedCompositeFieldContainer[RuleFinding]
-    def __init__(self, is_paired: bool = ..., pairing_reason: _Optional[str] = ..., reference_model_digest: _Optional[str] = ..., reference_table_digest: _Optional[str] = ..., reference_model_name: _Optional[str] = ..., options: _Optional[_Union[ComparisonOptions, _Mapping]] = ..., tested_count: _Optional[int] = ..., differences: _Optional[_Iterable[_Union[StatisticDifference, _Mapping]]] = ..., curves: _Optional[_Iterable[_Union[CurveDifference, _Mapping]]] = ..., rankings: _Optional[_Iterable[_Union[RankingComparison, _Mapping]]] = ..., unmatched: _Optional[_Iterable[_Union[UnmatchedStatistic, _Mapping]]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[RuleFinding, _Mapping]]] = ...) -> None: ...
+    summary: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, is_paired: bool = ..., pairing_reason: _Optional[str] = ..., reference_model_digest: _Optional[str] = ..., reference_table_digest: _Optional[str] = ..., reference_model_name: _Optional[str] = ..., options: _Optional[_Union[ComparisonOptions, _Mapping]] = ..., tested_count: _Optional[int] = ..., differences: _Optional[_Iterable[_Union[StatisticDifference, _Mapping]]] = ..., curves: _Optional[_Iterable[_Union[CurveDifference, _Mapping]]] = ..., rankings: _Optional[_Iterable[_Union[RankingComparison, _Mapping]]] = ..., unmatched: _Optional[_Iterable[_Union[UnmatchedStatistic, _Mapping]]] = ..., plots: _Optional[_Iterable[_Union[_plot_pb2.Plot, _Mapping]]] = ..., findings: _Optional[_Iterable[_Union[RuleFinding, _Mapping]]] = ..., summary: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class StatisticDifference(_message.Message):
     __slots__ = ("explanation_index", "kind", "features", "group", "output_name", "reference_value", "value", "difference", "standard_error", "bias", "lower", "upper", "p_value", "adjusted_p_value", "verdict")

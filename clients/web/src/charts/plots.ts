@@ -1,6 +1,6 @@
 /** The charts of an answer. */
 
-import type { Explanation } from "onnxplain/rest";
+import type { Explanation, v1 } from "onnxplain/rest";
 
 /** A chart before it is drawn. */
 export interface Plot {
@@ -14,9 +14,14 @@ export interface Plot {
   readonly spec: () => Readonly<Record<string, unknown>>;
 }
 
-/** The charts of a method; most are never shown, so each is read when it is drawn. */
+/** The charts of a method. */
 export function plotsOf({ message }: Explanation): Plot[] {
-  return message.plots.map(({ name, title, description, vegaLite }) => {
+  return readLater(message.plots);
+}
+
+/** Charts as they came; most are never shown, so each is read when it is drawn. */
+export function readLater(plots: readonly v1.Plot[]): Plot[] {
+  return plots.map(({ name, title, description, vegaLite }) => {
     return { name, title, description, spec: () => JSON.parse(vegaLite) };
   });
 }

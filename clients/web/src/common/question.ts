@@ -22,6 +22,12 @@ export interface Question {
   readonly seconds: number;
 }
 
+/** What the model and table of a question are compared with; undefined for what stays. */
+export interface Other {
+  readonly model: Content | undefined;
+  readonly table: Content | undefined;
+}
+
 /** Where the reader is. */
 export interface Place {
   readonly room: Room;
@@ -29,12 +35,13 @@ export interface Place {
   /** What is looked at in the room, like a method, a feature or two. */
   readonly path: readonly string[];
   readonly question: Question;
+  readonly other: Other;
 
   /** The operation that computes the overview, where the server keeps operations. */
   readonly operation: string;
 }
 
-export const ROOMS = ["start", "explore", "row", "share"] as const;
+export const ROOMS = ["start", "explore", "row", "compare", "share"] as const;
 export type Room = (typeof ROOMS)[number];
 
 /** Seconds of an overview, unless told otherwise. */
@@ -50,16 +57,22 @@ export const EMPTY: Question = {
   seconds: OVERVIEW_SECONDS,
 };
 
+export const NO_OTHER: Other = { model: undefined, table: undefined };
+
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
 /** Write a place as the fragment of an address. */
-export function toHash({ room, path, question, operation }: Place): string {
+export function toHash({ room, path, question, other, operation }: Place): string {
   const query = new URLSearchParams();
-  for (const kind of ["model", "table"] as const) {
-    const content = question[kind];
+  for (const [name, content] of [
+    ["model", question.model],
+    ["table", question.table],
+    ["otherModel", other.model],
+    ["otherTable", other.table],
+  ] as const) {
     if (content === undefined) continue;
-    query.set(kind, content.value);
-    if (content.name !== "") query.set(`${kind}Name`, content.name);
+    query.set(name, content.value);
+    if (content.name !== "") query.set(`${name}Name`, content.name);
   }
   for (const name of ["target", "weight", "output"] as const) {
     if (question[name] !== "") query.set(name, question[name]);
@@ -81,6 +94,7 @@ export function fromHash(hash: string): Place {
     room: ROOMS.find((room) => room === first) ?? "start",
     path: path.filter((part) => part !== ""),
     operation: query.get("operation") ?? "",
+    other: { model: contentOf(query, "otherModel"), table: contentOf(query, "otherTable") },
     question: {
       model: contentOf(query, "model"),
       table: contentOf(query, "table"),

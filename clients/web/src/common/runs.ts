@@ -98,6 +98,39 @@ export async function resume(name: string): Promise<void> {
   }
 }
 
+/** Compute by several requests, each a `step`; undefined where that was cancelled or failed. */
+export async function computeSteps<Found>(
+  title: string,
+  methods: Methods,
+  steps: (ending: AbortSignal) => Promise<Found>,
+): Promise<Found | undefined> {
+  const ending = new AbortController();
+  const made = begun(title, methods, ending);
+  try {
+    const found = await steps(ending.signal);
+    if (run.peek()?.cancel === made.cancel) run.value = undefined;
+    return found;
+  } catch (error) {
+    fail(made, error, ending);
+    return undefined;
+  }
+}
+
+/** One request of a computation by several; its answer does not join the others. */
+export async function step(
+  told: Pick<Run, "title" | "plan">,
+  input: ExplainInput,
+  ending: AbortSignal,
+): Promise<Explanations> {
+  ending.throwIfAborted();
+  if (run.value !== undefined) run.value = { ...run.value, ...told, done: 0, planned: 0 };
+  for await (const event of client.explainStream(input, { signal: ending })) {
+    if (event.type === "progress") progress(event.done, event.planned);
+    else if (event.type === "explanations") return event.explanations;
+  }
+  throw new Error("the server ended the stream without an answer");
+}
+
 function begun(title: string, methods: Methods, ending: AbortController): Run {
   run.peek()?.cancel();
   const cancel = () => ending.abort();
@@ -112,8 +145,10 @@ function since(time: Date | undefined): void {
   run.value = { ...run.value, startTime: Math.min(Date.now(), time.getTime()) };
 }
 
-function fail({ startTime, title, methods, cancel }: Run, error: unknown, ending: AbortController) {
-  if (run.peek()?.cancel !== cancel) return;
+function fail({ startTime, methods, cancel }: Run, error: unknown, ending: AbortController) {
+  const current = run.peek();
+  if (current?.cancel !== cancel) return;
+  const { title } = current;
   if (ending.signal.aborted) {
     run.value = undefined;
     // Whoever comes back by the address would find what was cancelled.

@@ -3,7 +3,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { v1 } from "onnxplain/rest";
 import { describeTable, type TableAnswer } from "./calls";
-import { fromHash, type Place, type Question, toHash } from "./question";
+import { fromHash, type Other, type Place, type Question, toHash } from "./question";
 import { client, modelOf } from "./server";
 
 /** Where the reader is; the address says the same. */
@@ -48,6 +48,12 @@ export function ask(change: Partial<Question>): void {
     operation: "",
     question: { ...place.value.question, ...change },
   };
+  history.replaceState(null, "", toHash(place.value));
+}
+
+/** Change what the question is compared with, likewise; its own answers stay. */
+export function compareWith(change: Partial<Other>): void {
+  place.value = { ...place.value, other: { ...place.value.other, ...change } };
   history.replaceState(null, "", toHash(place.value));
 }
 

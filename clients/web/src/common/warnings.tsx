@@ -12,12 +12,17 @@ interface Told {
   readonly kind?: v1.Warning_Kind;
 }
 
-export function Warnings({ warnings }: { warnings: readonly Told[] }) {
+interface Props {
+  readonly warnings: readonly Told[];
+  readonly title?: string;
+}
+
+export function Warnings({ warnings, title = "Before you trust the numbers" }: Props) {
   if (warnings.length === 0) return null;
   return (
     <div class="warnings" role="note">
       <p>
-        <strong>Before you trust the numbers</strong>
+        <strong>{title}</strong>
       </p>
       <Messages warnings={warnings} />
     </div>

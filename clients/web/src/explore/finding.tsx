@@ -1,9 +1,8 @@
 /** One explanation: its charts and tables, linked with pages of features and pairs. */
 
-import { useSignal } from "@preact/signals";
 import type { Explanation } from "onnxplain/rest";
 import { useMemo } from "preact/hooks";
-import { Chart } from "../charts/chart";
+import { Charts } from "../charts/charts";
 import { plotsOf } from "../charts/plots";
 import { count, number } from "../common/formats";
 import { Names } from "../common/name";
@@ -20,13 +19,8 @@ interface Props {
   readonly tables?: boolean;
 }
 
-// A click that shows more than so many charts would be slow.
-const PAGE = 24;
-
 export function Finding({ explanation, chartCount, tables = true }: Props) {
-  const shown = useSignal(PAGE);
-  const all = useMemo(() => plotsOf(explanation).slice(0, chartCount), [explanation, chartCount]);
-  const plots = all.slice(0, shown.value);
+  const plots = useMemo(() => plotsOf(explanation).slice(0, chartCount), [explanation, chartCount]);
   const grids = tables ? tablesOf(explanation) : [];
   const { rows } = explanation.message;
   return (
@@ -37,31 +31,14 @@ export function Finding({ explanation, chartCount, tables = true }: Props) {
           {rows.weight !== rows.usedRowCount && `, of weight ${number(rows.weight)}`}.
         </p>
       )}
-      <div class="figures">
-        {plots.map((plot) => (
-          <Chart
-            key={plot.name}
-            plot={plot}
-            onPick={(datum) => {
-              const known = tablesOf(explanation).flatMap(({ features }) => features);
-              const features = picked(datum, known);
-              if (features.length > 0) go({ room: "explore", path: pathOf(features) });
-            }}
-          />
-        ))}
-      </div>
-      {all.length > plots.length && (
-        <p class="ask">
-          <button
-            type="button"
-            onClick={() => {
-              shown.value += 2 * PAGE;
-            }}
-          >
-            Show more of {count(all.length)} charts
-          </button>
-        </p>
-      )}
+      <Charts
+        plots={plots}
+        onPick={(datum) => {
+          const known = tablesOf(explanation).flatMap(({ features }) => features);
+          const features = picked(datum, known);
+          if (features.length > 0) go({ room: "explore", path: pathOf(features) });
+        }}
+      />
       {grids.map((grid) => (
         <DataTable
           key={grid.title}

@@ -6,7 +6,17 @@ import { Name } from "../common/name";
 import { save } from "../common/saving";
 import { Remarks } from "../common/warnings";
 
-export function Receipt({ found }: { found: Explanations }) {
+interface Props {
+  readonly found: Explanations;
+  readonly title?: string;
+
+  /** The file of the whole answer. */
+  readonly file?: string;
+}
+
+const TITLE = "How these numbers were made";
+
+export function Receipt({ found, title = TITLE, file = "answer.json" }: Props) {
   const { receipt } = found;
   if (receipt === undefined) return null;
   const elapsed = Number(receipt.elapsed?.seconds ?? 0) + (receipt.elapsed?.nanos ?? 0) / 1e9;
@@ -23,7 +33,7 @@ export function Receipt({ found }: { found: Explanations }) {
   ];
   return (
     <section class="receipt">
-      <h2>How these numbers were made</h2>
+      <h2>{title}</h2>
       <Remarks warnings={found.warnings} />
       <dl>
         {facts
@@ -42,10 +52,11 @@ export function Receipt({ found }: { found: Explanations }) {
           type="button"
           class="quiet"
           onClick={() =>
-            save("answer.json", "application/json", JSON.stringify(found.toJson(), undefined, 1))
+            save(file, "application/json", JSON.stringify(found.toJson(), undefined, 1))
           }
         >
           The whole answer as JSON
+          {title !== TITLE && <span class="hidden">: {title}</span>}
         </button>
       </p>
     </section>

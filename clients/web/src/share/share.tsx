@@ -1,4 +1,4 @@
-/** The fourth room: what was found, to give to others. */
+/** The last room: what was found, to give to others. */
 
 import { useSignal } from "@preact/signals";
 import { allDrawn } from "../charts/drawing_queue";

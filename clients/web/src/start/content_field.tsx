@@ -1,30 +1,37 @@
 /** Takes a file by drop or choice, or an address that the server reads. */
 
 import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { useRef } from "preact/hooks";
 import { config } from "../common/config";
 import { count } from "../common/formats";
 import { Name } from "../common/name";
 import { Problem } from "../common/problem";
 import type { Content } from "../common/question";
-import { ask, question } from "../common/store";
 import { filesOf } from "./kinds";
 
-interface Props {
+export interface Props {
   readonly kind: "model" | "table";
   readonly title: string;
   readonly hint: string;
   readonly example: string;
   readonly accept: string;
   readonly keep: (files: readonly File[], signal: AbortSignal) => Promise<Content>;
+
+  /** What is chosen. */
+  readonly content: Content | undefined;
+  readonly onChoose: (content: Content) => void;
+
+  /** What is said of it. */
+  readonly children?: ComponentChildren;
 }
 
-export function ContentField({ kind, title, hint, example, accept, keep }: Props) {
+export function ContentField({ kind, title, hint, keep, content, onChoose, ...more }: Props) {
+  const { example, accept, children } = more;
   const input = useRef<HTMLInputElement>(null);
   const isOver = useSignal(false);
   const sending = useSignal<{ name: string; ending: AbortController } | undefined>(undefined);
   const error = useSignal<unknown>(undefined);
-  const content = question.value[kind];
   const take = async (given: readonly File[]) => {
     // Model and table may be dropped at once; each field takes what is its own.
     const files = filesOf(kind, given);
@@ -39,7 +46,7 @@ export function ContentField({ kind, title, hint, example, accept, keep }: Props
       const size = files.reduce((sum, each) => sum + each.size, 0);
       if (size > most) throw new RangeError(tooLarge(size, most));
       const kept = await keep(files, ending.signal);
-      if (sending.value?.ending === ending) choose(kind, kept);
+      if (sending.value?.ending === ending) onChoose(kept);
     } catch (fault) {
       if (!ending.signal.aborted) error.value = fault;
     } finally {
@@ -69,6 +76,7 @@ export function ContentField({ kind, title, hint, example, accept, keep }: Props
           <Name text={content.name === "" ? content.value : content.name} />
         </p>
       )}
+      {children}
       <p>
         <button
           type="button"
@@ -92,7 +100,7 @@ export function ContentField({ kind, title, hint, example, accept, keep }: Props
           event.currentTarget.value = "";
         }}
       />
-      {config.value.hasSources !== false && <Address kind={kind} example={example} />}
+      {config.value.hasSources !== false && <Address example={example} onChoose={onChoose} />}
       <p aria-live="polite">
         {sending.value && (
           <>
@@ -115,7 +123,7 @@ function tooLarge(size: number, most: number): string {
 }
 
 /** An address below a prefix that the server's operator lists. */
-function Address({ kind, example }: Pick<Props, "kind" | "example">) {
+function Address({ example, onChoose }: Pick<Props, "example" | "onChoose">) {
   const text = useSignal("");
   return (
     <details>
@@ -124,7 +132,7 @@ function Address({ kind, example }: Pick<Props, "kind" | "example">) {
         onSubmit={(event) => {
           event.preventDefault();
           const value = text.value.trim();
-          if (value !== "") choose(kind, { kind: "uri", value, name: lastOf(value) });
+          if (value !== "") onChoose({ kind: "uri", value, name: lastOf(value) });
         }}
       >
         <label>
@@ -143,12 +151,6 @@ function Address({ kind, example }: Pick<Props, "kind" | "example">) {
       </form>
     </details>
   );
-}
-
-function choose(kind: Props["kind"], content: Content): void {
-  // Columns and outputs of the former file mean nothing to another.
-  if (kind === "model") ask({ model: content, output: "", features: [] });
-  else ask({ table: content, target: "", weight: "", features: [] });
 }
 
 function lastOf(address: string): string {

@@ -1,9 +1,8 @@
 /** The first room: a model, a table, what matches what, and an overview of it. */
 
-import { keepModel, keepTable } from "../common/server";
-import { question } from "../common/store";
+import { ask, question } from "../common/store";
 import { Begin } from "./begin";
-import { ContentField } from "./content_field";
+import { ModelField, TableField } from "./fields";
 import { ModelFacts } from "./model_facts";
 import { TableFacts } from "./table_facts";
 
@@ -17,21 +16,16 @@ export function Start() {
         rows; nothing is sent anywhere else.
       </p>
       <div class="fields">
-        <ContentField
-          kind="model"
+        {/* Columns and outputs of the former file mean nothing to another. */}
+        <ModelField
           title="Model"
-          hint="An ONNX file, with the files beside it that hold its values, or a file of XGBoost (.json, .ubj) or LightGBM (.txt, .json)"
-          example="s3://models/churn.onnx"
-          accept=""
-          keep={keepModel}
+          content={model}
+          onChoose={(content) => ask({ model: content, output: "", features: [] })}
         />
-        <ContentField
-          kind="table"
+        <TableField
           title="Table"
-          hint="CSV, Parquet or Arrow; also gzipped"
-          example="s3://lake/rows.parquet"
-          accept=".csv,.gz,.parquet,.arrow,.feather,.ipc"
-          keep={keepTable}
+          content={table}
+          onChoose={(content) => ask({ table: content, target: "", weight: "", features: [] })}
         />
       </div>
       {model !== undefined && table !== undefined && <Begin />}

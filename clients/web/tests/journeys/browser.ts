@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before } from "node:test";
+import { gunzipSync } from "node:zlib";
 import { AxeBuilder } from "@axe-core/playwright";
 import {
   type Browser,
@@ -20,6 +21,16 @@ export const MIAMI = "../../examples/miami/";
 const PATIENCE_MS = 120_000;
 const SETTLED_MS = 1_000;
 const SHOWN_LENGTH = 3_000;
+
+/** Screens that the page is looked at on. */
+export const LOOKS = [
+  { width: 1400, colorScheme: "dark" },
+  { width: 800, colorScheme: "light" },
+  { width: 390, colorScheme: "light" },
+  { width: 390, colorScheme: "dark" },
+] as const;
+
+type Look = (typeof LOOKS)[number];
 
 const IS_FIREFOX = process.env.PAGE_BROWSER === "firefox";
 const DOWNLOADS = mkdtempSync(join(tmpdir(), "downloads-"));
@@ -67,6 +78,21 @@ export function file(name: string): string {
   return `${process.env.ONNXPLAIN_FILES}/${name}`;
 }
 
+/** A table of some houses of Miami. */
+export function houses(first: number, count: number) {
+  const text = gunzipSync(readFileSync(`${MIAMI}miami_housing.csv.gz`)).toString();
+  const [header, ...rows] = text.split("\n");
+  const buffer = Buffer.from([header, ...rows.slice(first, first + count)].join("\n"));
+  return { name: `houses-from-${first}.csv`, mimeType: "text/csv", buffer };
+}
+
+/** A table of the journeys but for its last rows. */
+export function shortened(name: string, rowCount: number) {
+  const lines = readFileSync(file(name), "utf8").trimEnd().split("\n");
+  const buffer = Buffer.from(lines.slice(0, lines.length - rowCount).join("\n"));
+  return { name: `short-${name}`, mimeType: "text/csv", buffer };
+}
+
 /** Open the page; a script or a message of an error ends the test, and so does what the policy refuses. */
 export async function open(address = "", options: BrowserContextOptions = {}): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, ...options });
@@ -96,8 +122,12 @@ export async function open(address = "", options: BrowserContextOptions = {}): P
   return page;
 }
 
-/** Choose files. */
-export async function choose(page: Page, model: string, table: string): Promise<void> {
+/** Choose files; a table may be one that is made here. */
+export async function choose(
+  page: Page,
+  model: string,
+  table: string | ReturnType<typeof houses>,
+): Promise<void> {
   await page.getByLabel("File of the model").setInputFiles(model);
   await page.getByLabel("File of the table").setInputFiles(table);
 }
@@ -135,6 +165,13 @@ export async function explain(page: Page): Promise<void> {
   await page.locator("figure.drawn").first().waitFor();
 }
 
+/** Compare what is chosen, and wait for what has changed. */
+export async function compare(page: Page): Promise<void> {
+  await page.getByText(/^It explains both sides, which takes|^What was found before/).waitFor();
+  await page.getByRole("button", { name: "Compare", exact: true }).click();
+  await page.getByRole("heading", { name: "What has changed" }).waitFor();
+}
+
 /** Go to another room, or page of a room. */
 export async function go(page: Page, name: string): Promise<void> {
   await page.getByRole("link", { name, exact: true }).first().click();
@@ -147,6 +184,26 @@ export async function picture(page: Page, name: string): Promise<void> {
   await page.waitForLoadState("networkidle");
   await page.waitForTimeout(SETTLED_MS);
   await page.screenshot({ path: `${folder}/${name}.png` });
+}
+
+/** Nothing is wider than the screen, all is accessible, and text of charts can be read. */
+export async function fits(
+  page: Page,
+  name: string,
+  width: Look["width"],
+  colorScheme: Look["colorScheme"],
+): Promise<void> {
+  const found = await page.evaluate(() => document.documentElement.scrollWidth);
+  assert.ok(found <= width, `${name} is ${found} pixels wide`);
+  await accessible(page);
+  const scales = await page.locator("figure.drawn svg.marks").evaluateAll((all) =>
+    all.map((each) => {
+      const drawn = each as SVGSVGElement;
+      return drawn.getBoundingClientRect().width / drawn.viewBox.baseVal.width;
+    }),
+  );
+  assert.ok(Math.min(1, ...scales) > 0.65, `text of ${name} is too small: ${scales}`);
+  await picture(page, `${name}-${width}-${colorScheme}`);
 }
 
 /** No rule of axe-core is violated by the page, or by this part of it. */

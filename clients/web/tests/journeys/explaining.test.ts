@@ -112,7 +112,7 @@ test("a dark phone has nothing that is wider than its screen", async () => {
   await explain(page);
   await accessible(page);
   await picture(page, "phone");
-  for (const room of ["Model and table", "One row", "Share"]) {
+  for (const room of ["Model and table", "One row", "Compare", "Share"]) {
     await go(page, room);
     await page.waitForLoadState("networkidle");
     const width = await page.evaluate(() => document.documentElement.scrollWidth);

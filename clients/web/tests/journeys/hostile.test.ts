@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Page } from "playwright-core";
-import { accessible, choose, explain, file, go, kept, open } from "./browser";
+import { accessible, choose, compare, explain, file, go, kept, open, shortened } from "./browser";
 
 async function unbroken(page: Page): Promise<void> {
   const found = await page.evaluate(() => ({
@@ -33,6 +33,13 @@ test("names of columns, classes and files are text in all rooms and in the repor
     await unbroken(page);
     await accessible(page);
   }
+  await go(page, "Compare");
+  await page.getByLabel("File of the table").setInputFiles(shortened("hostile.csv", 20));
+  await compare(page);
+  await page.locator("figure.drawn").first().waitFor();
+  await unbroken(page);
+  await accessible(page);
+  await go(page, "Share");
   const report = await kept(page, "Report as one HTML file");
   // A browser takes a file for a page by its ending.
   const path = join(mkdtempSync(join(tmpdir(), "report-")), "report.html");

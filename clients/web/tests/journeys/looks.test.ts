@@ -1,13 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { accessible, choose, explain, go, MIAMI, open, picture } from "./browser";
-
-const LOOKS = [
-  { width: 1400, colorScheme: "dark" },
-  { width: 800, colorScheme: "light" },
-  { width: 390, colorScheme: "light" },
-  { width: 390, colorScheme: "dark" },
-] as const;
+import { choose, explain, fits, go, LOOKS, MIAMI, open } from "./browser";
 
 /** Pixels that a chart has on every screen that has them. */
 const ROOM = 450;
@@ -15,19 +8,7 @@ const ROOM = 450;
 for (const { width, colorScheme } of LOOKS) {
   test(`nothing is wider than ${width} pixels, in ${colorScheme} colours`, async () => {
     const page = await open("", { viewport: { width, height: 900 }, colorScheme });
-    const looked = async (name: string) => {
-      const found = await page.evaluate(() => document.documentElement.scrollWidth);
-      assert.ok(found <= width, `${name} is ${found} pixels wide`);
-      await accessible(page);
-      const scales = await page.locator("figure.drawn svg.marks").evaluateAll((all) =>
-        all.map((each) => {
-          const drawn = each as SVGSVGElement;
-          return drawn.getBoundingClientRect().width / drawn.viewBox.baseVal.width;
-        }),
-      );
-      assert.ok(Math.min(1, ...scales) > 0.65, `text of ${name} is too small: ${scales}`);
-      await picture(page, `${name}-${width}-${colorScheme}`);
-    };
+    const looked = (name: string) => fits(page, name, width, colorScheme);
     await choose(page, `${MIAMI}miami.onnx`, `${MIAMI}miami_housing.csv.gz`);
     await page.getByText(/^The overview takes/).waitFor();
     await looked("start");

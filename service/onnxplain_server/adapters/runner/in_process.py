@@ -274,6 +274,7 @@ def _compare(
     call: Call, host: ComputationHost
 ) -> tuple[service_pb2.CompareExplanationsResponse, Work]:
     # Descriptions compare nothing, and load none of this.
+    from onnxplain_server.report import summary  # noqa: PLC0415
     from onnxplain_server.report.output_names import output_naming  # noqa: PLC0415
 
     message = service_pb2.CompareExplanationsRequest()
@@ -282,6 +283,7 @@ def _compare(
     host.advance(0, 0)
     compared = compare_answers(message.reference, message.answer)
     response = service_pb2.CompareExplanationsResponse(comparison=compared.message)
+    response.comparison.summary.extend(summary.of_changes(compared.message, message.answer))
     if message.plots or not message.HasField("plots"):
         response.comparison.plots.extend(compared.plots(output_naming(message.answer)))
     return response, NO_WORK

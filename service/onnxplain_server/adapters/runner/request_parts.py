@@ -153,15 +153,20 @@ class Asked:
             replicates=message.replicates or message.HasField("reference"),
         )
         self._write_provenance(response, start, has_predictions=result.has_predictions)
-        add_comparison(response, message, self._name_of(response))
+        self._add_comparison(response)
         if table is not None:
             add_read_bytes(response.receipt, table.blocks)
         return response
 
-    def _name_of(self, response: service_pb2.ExplainResponse) -> Callable[[str], str]:
+    def _add_comparison(self, response: service_pb2.ExplainResponse) -> None:
+        """Compare an answer with the reference of its request, if it has one, and sum it up."""
+        from onnxplain_server.report import summary  # noqa: PLC0415
         from onnxplain_server.report.output_names import output_naming  # noqa: PLC0415
 
-        return output_naming(response, self._target)
+        add_comparison(response, self.message, output_naming(response, self._target))
+        if response.HasField("comparison"):
+            told = summary.of_changes(response.comparison, response)
+            response.comparison.summary.extend(told)
 
     @property
     def _target(self) -> str:

@@ -139,7 +139,8 @@ def _found(
     at: datetime,
 ) -> _Found:
     """Explain the newest rows, and compare them with the reference, if there is one."""
-    from onnxplain_server.wire.comparisons.comparison import (  # noqa: PLC0415 - help needs no numpy
+    from onnxplain_server.report import summary  # noqa: PLC0415 - help needs no numpy
+    from onnxplain_server.wire.comparisons.comparison import (  # noqa: PLC0415 - likewise
         compare_answers,
     )
 
@@ -153,6 +154,7 @@ def _found(
     answer = flags.explain(message)
     compared = compare_answers(reference, answer)
     answer.comparison.CopyFrom(compared.message)
+    answer.comparison.summary.extend(summary.of_changes(compared.message, answer))
     return _Found(answer, compared)
 
 

@@ -8,21 +8,15 @@ from onnxplain.v1.plot_pb2 import Plot
 from onnxplain_server.report import facts
 from onnxplain_server.report.changes import change_tables
 from onnxplain_server.report.changes.change_tables import TextTable
+from onnxplain_server.report.changes.change_words import change_words
 from onnxplain_server.report.finding import Finding, Heading, truncate
 from onnxplain_server.report.pages.sections import Section, figure_of
 
-_QUESTION = "Which numbers and curves differ by more than the chance of the rows?"
-_LIMITS = (
-    "“Not shown” says that chance can make such a difference, not that there is none.",
-    "Shares change with everything: where one feature matters more, the shares of others fall.",
-    "Intervals are about the models as they are: they hold no chance of another training run.",
-)
 _NUMBERS = {
     *("before", "after", "change", "interval", "adjusted p", "points", "largest change"),
     *("features", "rank correlation", "NDCG"),
 }
 """Titles of columns with numbers."""
-_RANKING_NOTE = "Kendall's rank correlation and NDCG are 1 where both rank alike"
 
 
 def change_sections(
@@ -41,11 +35,12 @@ def change_sections(
         Whether key figures tell losses of all rows, whose plot would say no more.
     """
     is_told = has_key_figures and not _has_groups(comparison)
+    words = change_words()
     changes = Section(
-        "What has changed",
+        words.title,
         [figure_of(plot) for plot in comparison.plots if not (is_told and _is_of_loss(plot))],
-        question=_QUESTION,
-        limits=_LIMITS,
+        question=words.question,
+        limits=tuple(words.limits),
         findings=[table for table in _tables(comparison) if table.rows],
         sentences=(*sentences, comparison.pairing_reason),
     )
@@ -57,16 +52,12 @@ def change_sections(
 
 
 def _tables(comparison: ExplanationComparison) -> tuple[Finding, ...]:
-    level = f"{comparison.options.confidence_level:.3g}"
+    level, words = f"{comparison.options.confidence_level:.3g}", change_words()
     return (
-        _finding(
-            "Numbers",
-            f"the surest change first; intervals of the change at {level}",
-            change_tables.differences(comparison),
-        ),
+        _finding("Numbers", f"{words.numbers} {level}", change_tables.differences(comparison)),
         _finding("Curves", "each tested as a whole", change_tables.curves(comparison)),
-        _finding("Rankings", _RANKING_NOTE, change_tables.rankings(comparison)),
-        _finding("Not compared", "what one side lacks", change_tables.unmatched(comparison)),
+        _finding("Rankings", words.rankings, change_tables.rankings(comparison)),
+        _finding("Not compared", words.unmatched, change_tables.unmatched(comparison)),
     )
 
 

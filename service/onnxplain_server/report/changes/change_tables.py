@@ -16,14 +16,9 @@ from onnxplain.v1.explanation_comparison_pb2 import (
 
 from onnxplain_server.methods.changes.comparison import MEAN_SQUARES
 from onnxplain_server.plots.elements.labels import clean
+from onnxplain_server.report.changes.change_words import change_words
 from onnxplain_server.report.sentences.changes import significant, subject, words
 from onnxplain_server.report.sentences.words import feature_names
-
-VERDICTS = {
-    ExplanationComparison.CHANGED: "changed",
-    ExplanationComparison.NOT_SHOWN: "not shown",
-    ExplanationComparison.NOT_TESTED: "not tested",
-}
 
 
 class TextTable(NamedTuple):
@@ -53,8 +48,12 @@ def _row(each: StatisticDifference) -> tuple[str, ...]:
         significant(each.difference, 3, is_change=True),
         " to ".join(significant(end, 3, is_change=True) for end in (each.lower, each.upper)),
         f"{each.adjusted_p_value:.2g}",
-        VERDICTS[each.verdict],
+        _verdict(each),
     )
+
+
+def _verdict(each: StatisticDifference | CurveDifference) -> str:
+    return change_words().verdicts[ExplanationComparison.Verdict.Name(each.verdict)]
 
 
 def curves(comparison: ExplanationComparison) -> TextTable:
@@ -71,7 +70,7 @@ def _curve_row(each: CurveDifference) -> tuple[str, ...]:
         f"{len(each.differences):,}",
         significant(largest, 3, is_change=True),
         f"{each.adjusted_p_value:.2g}",
-        VERDICTS[each.verdict],
+        _verdict(each),
     )
 
 

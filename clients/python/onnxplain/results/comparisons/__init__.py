@@ -217,6 +217,8 @@ class ExplanationComparison(Tabular):
         Verdicts on the rules of the reference.
     plots : tuple of Plot
         Of the numbers of each kind; none without `plots` in the request.
+    summary : tuple of str
+        What has changed, in sentences.
     message : ExplanationComparison
         The comparison as the contract has it.
     """
@@ -230,6 +232,7 @@ class ExplanationComparison(Tabular):
     unmatched: tuple[UnmatchedStatistic, ...]
     findings: tuple[RuleFinding, ...]
     plots: tuple[Plot, ...]
+    summary: tuple[str, ...]
     message: comparison_pb2.ExplanationComparison = field(repr=False)
 
     @classmethod
@@ -244,6 +247,7 @@ class ExplanationComparison(Tabular):
             unmatched=tuple(read(UnmatchedStatistic, each) for each in message.unmatched),
             findings=tuple(map(_finding, message.findings)),
             plots=tuple(map(Plot.from_message, message.plots)),
+            summary=tuple(message.summary),
             message=message,
         )
 

@@ -1,4 +1,4 @@
-import{D as u,K as p,M as h,S as d,T as f,u as g,v as c}from"./chunk-MXTPO2HG.js";import"./chunk-COGIFV5U.js";var b=`:root {
+import{g as d,h as f}from"./chunk-PONV6BF6.js";import{A as u,H as p,J as h,u as g,v as c}from"./chunk-AXKAMPVE.js";import"./chunk-COGIFV5U.js";var b=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
