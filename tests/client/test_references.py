@@ -279,7 +279,7 @@ def test_two_models_are_compared_in_one_call(client, reference) -> None:
 def test_kept_answers_are_compared_as_they_are_and_rules_judged(client, reference) -> None:
     asked = {"target_column": "target", "plots": False, "replicates": True}
     kept = client.explain(model(0.6), rows(), *METHODS, **asked)
-    rules = [
+    rules: list[dict[str, Any]] = [
         {"statistic": "average_loss", "holds": "change <= 0.01"},
         {"name": "few", "ranking": "importance", "new_leading_features": False},
     ]

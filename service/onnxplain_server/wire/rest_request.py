@@ -11,6 +11,7 @@ from onnxplain.v1.explanation_service_pb2 import ExplainRequest
 from onnxplain_server.core.contract_limits import ExplainRequest as ExplainRequestLimits
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.wire import canonical
+from onnxplain_server.wire.canonical import AnyMessage
 from onnxplain_server.wire.media_types import table_form
 from onnxplain_server.wire.rest_table import FORMS, TABLE_SHAPES, read_table
 from onnxplain_server.wire.scanning.json_reader import MessageShape
@@ -25,7 +26,7 @@ class File:
     media_type: str
 
 
-def from_json(text: bytes, kind: type[Any]) -> Any:
+def from_json(text: bytes, kind: type[AnyMessage]) -> AnyMessage:
     """Read a request in canonical JSON, whose table may have one of MLflow's forms instead.
 
     Raises
@@ -49,12 +50,15 @@ def from_json(text: bytes, kind: type[Any]) -> Any:
     if form == "table":
         return canonical.parse(document, kind)
     columns = read_table(form, document.pop(form))
-    request = canonical.parse(document, kind)
+    request: Any = canonical.parse(document, kind)
     request.table.columns.CopyFrom(columns)
-    return request
+    parsed: AnyMessage = request
+    return parsed
 
 
-def from_files(model: File | None, table: File | None, text: bytes, kind: type[Any]) -> Any:
+def from_files(
+    model: File | None, table: File | None, text: bytes, kind: type[AnyMessage]
+) -> AnyMessage:
     """Read a request whose model, table or both are files next to its JSON.
 
     Raises
@@ -62,7 +66,7 @@ def from_files(model: File | None, table: File | None, text: bytes, kind: type[A
     ExplainError
         INVALID_REQUEST, also if model or table is given twice.
     """
-    request = from_json(text, kind)
+    request: Any = from_json(text, kind)
     for name, file in (("model", model), ("table", table)):
         if file is not None and request.HasField(name):
             message = f"the {name} is both a file and in the request; send it once"
@@ -73,7 +77,8 @@ def from_files(model: File | None, table: File | None, text: bytes, kind: type[A
             request.model_name = request.model_name or _file_name(model.name)
     if table is not None:
         setattr(request.table, table_form(table.media_type, table.name), table.content)
-    return request
+    parsed: AnyMessage = request
+    return parsed
 
 
 def _file_name(path: str) -> str:
