@@ -51,7 +51,7 @@ WITHOUT_MODEL = {"firm"}
 
 PACKAGE = "onnxplain_server.adapters."
 OF_LINUX = (
-    *("workers.", "programs.", "sandbox.", "listed.", "remote_server.", "cluster."),
+    *("workers.", "programs.", "sandbox.", "network_processes.", "remote_server.", "cluster."),
     *("sources.fetch", "sources.range_session", "sources.source_list"),
 )
 """Beginnings of modules that confine, or ask, processes of Linux."""

@@ -8,7 +8,6 @@ from itertools import combinations
 from typing import TypeAlias
 
 import numpy as np
-from scipy.special import stdtrit
 
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.warnings import MethodWarning
@@ -124,6 +123,8 @@ def _intervals(own: MeasuredOutput, level: float) -> dict[Key, EstimatedSquare]:
 
 
 def _with_reach(estimates: Estimates, level: float) -> list[EstimatedSquare]:
+    from scipy.special import stdtrit  # noqa: PLC0415 - other engines load none of it
+
     reach = stdtrit(estimates.freedom, 0.5 + level / 2) * estimates.errors
     columns = estimates.values, estimates.unbiased, estimates.errors, reach
     return [EstimatedSquare(*map(float, row)) for row in zip(*columns, strict=True)]

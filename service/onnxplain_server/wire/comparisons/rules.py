@@ -31,6 +31,7 @@ _FIELDS = {
     "new_leading_features": bool,
     "level": float,
 }
+_OF_STATISTICS = ("features", "group")
 _CONDITIONS = ("holds", "max_change", "new_leading_features")
 _KIND = comparison_pb2.ReplicatedStatistic.Kind
 _KINDS = _KIND.keys()[1:]
@@ -82,6 +83,9 @@ def _message(given: Any, path: str) -> ComparisonRule:
             rule.features.extend(map(str, value))
         else:
             setattr(rule, name, value)
+    for field in _OF_STATISTICS:  # also an empty one, which a message does not tell
+        if rule.ranking and field in given:
+            raise _whole_ranking(_name(rule, _KIND.Name(rule.ranking)), field, path)
     return rule
 
 
@@ -139,10 +143,14 @@ def _is_given(given: ComparisonRule, name: str) -> bool:
 def _check_ranking(given: ComparisonRule, path: str, name: str) -> None:
     if given.new_leading_features:
         raise _fault("new_leading_features can only be false", f"{path}.new_leading_features")
-    for field in ("features", "group"):
+    for field in _OF_STATISTICS:
         if getattr(given, field):
-            message = f"the rule {name!r} is about a whole ranking, and cannot have {field}"
-            raise _fault(message, f"{path}.{field}")
+            raise _whole_ranking(name, field, path)
+
+
+def _whole_ranking(name: str, field: str, path: str) -> ExplainError:
+    message = f"the rule {name!r} is about a whole ranking, and cannot have {field}"
+    return _fault(message, f"{path}.{field}")
 
 
 def _kind(given: ComparisonRule, path: str, *, is_ranking: bool) -> str:
