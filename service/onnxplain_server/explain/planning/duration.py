@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.task import Task
 from onnxplain_server.methods import interactions
 from onnxplain_server.methods.registry import Options, Result
+from onnxplain_server.methods.resampling import Resampling, Scheme
 
 _PARTS = 4
 """Calls of a measurement, side by side as those of a computation."""
@@ -28,6 +30,10 @@ _REPEATS = 2
 _MOST_SECONDS = 0.12
 """Time that a measurement may take."""
 _SWEEP_ROWS, _SWEPT_ROWS = 64_000, 2_000
+_MOST_SECOND_SECONDS = 1.0
+"""A quarter of the time for a second size, without which nothing tells how the time grows."""
+_TRIED_REPLICATES = 10
+"""Fewest that all methods take."""
 _FIRST_ROWS, _GROWTH = 30, 4
 """Rows of the first trial, and how many times as many the next one has."""
 
@@ -162,6 +168,8 @@ def trial(
 ) -> ExtrapolatedRun | None:
     """Run a method on ever more rows until it takes some time, and extrapolate.
 
+    Of replicates of the rows, a few are run: all of them take the same time.
+
     Parameters
     ----------
     task : Task
@@ -178,6 +186,51 @@ def trial(
     ExtrapolatedRun or None
         None for a method that reads no rows and takes more than four times `seconds`.
     """
+
+    def run(tried: Options) -> ExtrapolatedRun | None:
+        return _ladder_run(task, host, tried, row_count, seconds=seconds, is_quadratic=is_quadratic)
+
+    count = _replicate_count(options)
+    if count <= _TRIED_REPLICATES:
+        return run(options)
+    plain, few = (run(_with_replicates(options, tried)) for tried in (0, _TRIED_REPLICATES))
+    if plain is None or few is None:
+        return None
+    each = max(few.seconds - plain.seconds, 0.0) / _TRIED_REPLICATES
+    return ExtrapolatedRun(plain.seconds + count * each, _all_replicates(few.result, count))
+
+
+def _replicate_count(options: Any) -> int:
+    """Return the replicates by bootstrap that a method has; 0 without any."""
+    own = getattr(options, "resampling", None)
+    if not isinstance(own, Resampling) or own.scheme is not Scheme.BOOTSTRAP:
+        return 0
+    return own.repeat_count
+
+
+def _with_replicates(options: Any, count: int) -> Any:
+    return replace(options, resampling=replace(options.resampling, repeat_count=count))
+
+
+def _all_replicates(result: Any, count: int) -> Any:
+    """Return a result as large as with all replicates, which those of a trial stand for."""
+    kept = tuple(
+        replace(each, replicates=np.resize(each.replicates, (count, *each.replicates.shape[1:])))
+        for each in getattr(result, "replicates", ())
+    )
+    return replace(result, replicates=kept) if kept else result
+
+
+def _ladder_run(
+    task: Task,
+    host: RehearsalHost,
+    options: Options,
+    row_count: int,
+    *,
+    seconds: float,
+    is_quadratic: bool,
+) -> ExtrapolatedRun | None:
+    """Run a method as it is on ever more rows; see `trial`."""
     host.deadline = math.inf if row_count else time.monotonic() + 4 * seconds
     times, result = list[TimedRows](), None
     try:
@@ -188,7 +241,8 @@ def trial(
                 request = task.request.trial(rows, number) if rows else task.request
                 result = preparation_of(options).prepare(Task(request, task.path), options).run()
                 times.append(TimedRows(max(rows, 1), max(time.perf_counter() - start, 1e-6)))
-                host.deadline = time.monotonic() + 4 * seconds
+                second = min(_GROWTH * times[-1].seconds, _MOST_SECOND_SECONDS)
+                host.deadline = time.monotonic() + 4 * max(seconds, second)
                 if not _loaded_something(times):
                     break
             has_two_sizes = rows > times[0].rows
