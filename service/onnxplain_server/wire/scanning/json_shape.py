@@ -195,7 +195,12 @@ _RULES: Mapping[int, tuple[Callable[[Any], bool], str]] = MappingProxyType(
 
 
 def enum_value(value: Any, kind: Any) -> Any:
-    """Return the name of an enum value as the contract writes it; other values as they are."""
+    """Return the name of an enum value as the contract writes it; other values as they are.
+
+    A whole number is its number, also as 1.0, which JSON does not tell from 1.
+    """
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     known = value_name(value, kind) if isinstance(value, str) else None
     return value if known is None else known
 
