@@ -97,7 +97,7 @@ def small_blocks(request):
     """Compute a few kernels at once, with and without exponents that are kept."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel_rows, "_BLOCK", 5 * N_ROWS)
-        patch.setattr(kernel_rows, "_KERNELS_AT_ONCE", 7)
+        patch.setattr(kernel_rows, "KERNELS_AT_ONCE", 7)
         room = {"sums kept": 40 * N_ROWS, "computed anew": 0}
         if request.param in room:
             patch.setattr(kernel_rows, "_KEPT_NUMBERS", room[request.param])

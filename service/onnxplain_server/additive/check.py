@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -11,11 +12,10 @@ from onnxplain_server.additive.model import AdditiveModel
 from onnxplain_server.additive.pair_terms import MOST_CELLS, PairTables
 from onnxplain_server.additive.terms import BLOCK_NUMBERS
 from onnxplain_server.core.arrays import Array, Vector
-from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model
 from onnxplain_server.core.rows import Features, feeds
 from onnxplain_server.effects.background import Background, distinct
-from onnxplain_server.trees.reading.check import first_difference
+from onnxplain_server.trees.reading.check import compare_with_made, first_difference, permuted
 from onnxplain_server.trees.reading.refusal import Refusal
 
 _CHECKED_AT_ONCE = 1 << 14
@@ -73,17 +73,8 @@ def check_terms(additive: AdditiveModel, model: Model, background: Background) -
         The refusal names what differs.
     """
     features, columns = background.features, background.columns
-    mismatch = _disagreement(additive, model, features, columns)
-    if mismatch is not None:
-        return mismatch
-    rng = np.random.default_rng(0)
-    made = [rng.permutation(column) for column in columns]
-    try:
-        return _disagreement(additive, model, features, made)
-    except ExplainError as error:
-        if error.reason is not Reason.PREDICTION_FAILED:
-            raise
-        return None  # the model takes only some combinations of these values
+    compare = partial(_disagreement, additive, model, features)
+    return compare_with_made(compare, columns, lambda: permuted(columns))
 
 
 def _disagreement(

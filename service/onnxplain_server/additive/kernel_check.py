@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from onnxplain_server.additive.kernel_model import KernelModel
-from onnxplain_server.additive.kernel_rows import outputs_of
+from onnxplain_server.additive.kernel_rows import KERNELS_AT_ONCE, outputs_of
 from onnxplain_server.core.arrays import Array, Matrix
-from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model
 from onnxplain_server.core.rows import Features, feeds
 from onnxplain_server.effects.background import Background
-from onnxplain_server.trees.reading.check import first_difference
+from onnxplain_server.trees.reading.check import compare_with_made, first_difference, permuted
 from onnxplain_server.trees.reading.refusal import Refusal
 
 _DEVIATIONS = 2.0
 """Factor of the root of a number of roundings, which a sum of as many hardly ever exceeds."""
 _ROUNDINGS = 8
 """Roundings of a kernel beside those of additions."""
-_KERNELS_AT_ONCE = 1 << 10
 _MOST_OF_RANGE = 0.1
 """Most rounding error of predictions, as a share of their range, of which a check says anything."""
 
@@ -39,17 +38,8 @@ def check_kernels(kernels: KernelModel, model: Model, background: Background) ->
         The refusal names what differs.
     """
     features, columns = background.features, background.columns
-    mismatch = _disagreement(kernels, model, features, columns)
-    if mismatch is not None:
-        return mismatch
-    rng = np.random.default_rng(0)
-    made = [rng.permutation(column) for column in columns]
-    try:
-        return _disagreement(kernels, model, features, made)
-    except ExplainError as error:
-        if error.reason is not Reason.PREDICTION_FAILED:
-            raise
-        return None  # the model takes only some combinations of these values
+    compare = partial(_disagreement, kernels, model, features)
+    return compare_with_made(compare, columns, lambda: permuted(columns))
 
 
 def _disagreement(
@@ -89,8 +79,8 @@ def errors(model: KernelModel, values: Matrix, rounding: float) -> Matrix:
     every, count = np.arange(values.shape[1]), model.kernel_count
     of_sums = _DEVIATIONS * np.sqrt(count + model.addition_count) + _ROUNDINGS
     bound = np.tile(of_sums * np.abs(model.offset), (len(values), 1))
-    for start in range(0, count, _KERNELS_AT_ONCE):
-        kernels = slice(start, start + _KERNELS_AT_ONCE)
+    for start in range(0, count, KERNELS_AT_ONCE):
+        kernels = slice(start, start + KERNELS_AT_ONCE)
         exponents = model.exponents(values, every, kernels)
         relative = (len(every) + _ROUNDINGS) * exponents + of_sums
         bound += (np.exp(-exponents) * relative) @ np.abs(model.weights[:, kernels]).T

@@ -18,7 +18,7 @@ from onnxplain_server.trees.kernels.block_pool import BlockPool
 
 _BLOCK = 1 << 16
 """Numbers of rows and kernels that are computed at once: few enough for caches."""
-_KERNELS_AT_ONCE = 1 << 10
+KERNELS_AT_ONCE = 1 << 10
 _AHEAD = 4
 """Blocks whose results wait to be added up."""
 _KEPT_NUMBERS = 1 << 24
@@ -240,11 +240,11 @@ def outputs_of(model: KernelModel, values: Matrix) -> Matrix:
     """Compute outputs from the values that kernels take, in blocks: (n_rows, n_outputs)."""
     every = np.arange(values.shape[1])
     outputs = np.tile(model.offset, (len(values), 1))
-    step = max(1, _BLOCK // _KERNELS_AT_ONCE)
+    step = max(1, _BLOCK // KERNELS_AT_ONCE)
     for start in range(0, len(values), step):
         rows = slice(start, start + step)
-        for first in range(0, model.kernel_count, _KERNELS_AT_ONCE):
-            kernels = slice(first, first + _KERNELS_AT_ONCE)
+        for first in range(0, model.kernel_count, KERNELS_AT_ONCE):
+            kernels = slice(first, first + KERNELS_AT_ONCE)
             products = np.exp(-model.exponents(values[rows], every, kernels))
             outputs[rows] += products @ model.weights[:, kernels].T
     return outputs

@@ -7,11 +7,11 @@ leaves together that rows of the table never do.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
-from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model
 from onnxplain_server.core.rows import Features, feeds
 from onnxplain_server.effects.background import Background
@@ -20,6 +20,7 @@ from onnxplain_server.trees.kernels.summing import sum_leaves
 from onnxplain_server.trees.reading.axes import MISSING, Axis, value_of
 from onnxplain_server.trees.reading.check import (
     RELATIVE,
+    compare_with_made,
     disagreement,
     first_difference,
     linear_rounding,
@@ -51,17 +52,9 @@ def check_trees(
     Refusal or None
         The refusal names what differs.
     """
-    features = background.features
-    mismatch = _disagreement(trees, model, features, background.columns, pool)
-    if mismatch is not None:
-        return mismatch
-    try:
-        made = made_rows(_sums(trees), background.columns)
-        return _disagreement(trees, model, features, made, pool)
-    except ExplainError as error:
-        if error.reason is not Reason.PREDICTION_FAILED:
-            raise
-        return None  # the model takes only some combinations of these values
+    columns = background.columns
+    compare = partial(_disagreement, trees, model, background.features, pool=pool)
+    return compare_with_made(compare, columns, lambda: made_rows(_sums(trees), columns))
 
 
 def _sums(trees: Trees) -> Ensemble:

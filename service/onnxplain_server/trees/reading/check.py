@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from onnxplain_server.core.arrays import Array, Matrix, Vector
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.trees.reading.ensemble import Ensemble
 from onnxplain_server.trees.reading.linear.part import LinearPart
 from onnxplain_server.trees.reading.refusal import Refusal
@@ -31,6 +32,38 @@ def disagreement(ensemble: Ensemble, sums: Matrix, predicted: Matrix) -> Refusal
     """
     allowed = RELATIVE * np.abs(predicted) + rounding(ensemble)
     return first_difference(sums, predicted, allowed, "its trees add up to")
+
+
+def compare_with_made(
+    compare: Callable[[Sequence[Array]], Refusal | None],
+    columns: Sequence[Array],
+    make: Callable[[], Sequence[Array]],
+) -> Refusal | None:
+    """Compare predictions on rows of the table, and then on rows that are made of their values.
+
+    A model that takes only some combinations of these values is compared on rows of the table.
+
+    Parameters
+    ----------
+    compare : callable (columns) -> Refusal or None
+        Compares on rows; the refusal names what differs.
+    make : callable () -> columns
+    """
+    mismatch = compare(columns)
+    if mismatch is not None:
+        return mismatch
+    try:
+        return compare(make())
+    except ExplainError as error:
+        if error.reason is not Reason.PREDICTION_FAILED:
+            raise
+        return None
+
+
+def permuted(columns: Sequence[Array]) -> list[Array]:
+    """Make rows of the values of others: each column in another order."""
+    rng = np.random.default_rng(0)
+    return [rng.permutation(column) for column in columns]
 
 
 def first_difference(
