@@ -122,6 +122,7 @@ class RpcFlow:
                     event = await anext(events, None)
         finally:
             call.cancel()
+            await events.aclose()
 
     async def start(
         self,
@@ -232,6 +233,7 @@ class RpcFlow:
                 event = await anext(events, None)
         finally:
             call.cancel()
+            await events.aclose()
         return response or missing_response()
 
 

@@ -17,6 +17,7 @@ from onnxplain_server.cli import files
 from onnxplain_server.cli.comparing.compare_flags import OWN, SIDES
 from onnxplain_server.cli.comparing.sides import (
     SideFlags,
+    compare_sides,
     exit_by,
     kept_answer,
     use_flags_of_explain,
@@ -58,10 +59,7 @@ def compare(context: typer.Context, **given: Any) -> None:
 def _compare(context: typer.Context, given: Mapping[str, Any]) -> Sequence[RuleFinding]:
     """Write what has changed; return what is known of the rules."""
     from onnxplain_server.cli.output.comparison_tables import write_comparison
-    from onnxplain_server.wire.comparisons.comparison import (  # noqa: PLC0415 - help needs no numpy
-        compare_answers,
-    )
-    from onnxplain_server.wire.comparisons.rules import (  # noqa: PLC0415 - likewise
+    from onnxplain_server.wire.comparisons.rules import (  # noqa: PLC0415 - help needs no numpy
         read_rules,
     )
 
@@ -76,7 +74,7 @@ def _compare(context: typer.Context, given: Mapping[str, Any]) -> Sequence[RuleF
     )
     reference = Reference(options=options, rules=rules)
     answer = _answers(context, given, reference)
-    compared = compare_answers(reference, answer)
+    compared = compare_sides(reference, answer)
     paths = {name: given[name] for name in ("junit_xml", "markdown", "output_file")}
     write_comparison(compared, answer, given["output"], paths)
     return compared.message.findings

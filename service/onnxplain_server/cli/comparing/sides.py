@@ -6,13 +6,18 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 import typer
 from onnxplain.transport.rpcs import DESCRIBE
 from onnxplain.uris import is_uri
 from onnxplain.v1.explanation_comparison_pb2 import RuleFinding
-from onnxplain.v1.explanation_service_pb2 import ExplainRequest, ExplainResponse, MethodOptions
+from onnxplain.v1.explanation_service_pb2 import (
+    ExplainRequest,
+    ExplainResponse,
+    MethodOptions,
+    Reference,
+)
 
 from onnxplain_server.cli import backend, files
 from onnxplain_server.cli.comparing.compare_flags import OTHERWISE
@@ -24,6 +29,9 @@ from onnxplain_server.cli.output import progress
 from onnxplain_server.cli.requests import methods, remote_model, request
 from onnxplain_server.cli.requests.text_columns import TextColumns
 from onnxplain_server.wire import canonical
+
+if TYPE_CHECKING:
+    from onnxplain_server.wire.comparisons.comparison import ComparedAnswers
 
 _LEFT_OUT = {
     *("context", "model", "table", "request_file", "output", "result_uri"),
@@ -45,6 +53,24 @@ def kept_answer(path: str) -> ExplainResponse | None:
     if path == STANDARD_INPUT:
         raise UsageFault("standard input is a kept answer here; give a model as a file")
     return None
+
+
+def compare_sides(reference: Reference, answer: ExplainResponse) -> ComparedAnswers:
+    """Compare an answer with a reference, as the server does, with sentences on what has changed.
+
+    Raises
+    ------
+    ExplainError
+        See `compare_answers`.
+    """
+    from onnxplain_server.report import summary  # noqa: PLC0415 - help needs no numpy
+    from onnxplain_server.wire.comparisons.comparison import (  # noqa: PLC0415 - likewise
+        compare_answers,
+    )
+
+    compared = compare_answers(reference, answer)
+    compared.message.summary.extend(summary.of_changes(compared.message, answer))
+    return compared
 
 
 def exit_by(findings: Iterable[RuleFinding]) -> None:

@@ -23,6 +23,7 @@ from onnxplain_server.cli.comparing.compare_flags import COMPARED_METHODS
 from onnxplain_server.cli.comparing.history import WatchHistory, time_name
 from onnxplain_server.cli.comparing.sides import (
     SideFlags,
+    compare_sides,
     exit_by,
     kept_answer,
     use_flags_of_explain,
@@ -139,11 +140,6 @@ def _found(
     at: datetime,
 ) -> _Found:
     """Explain the newest rows, and compare them with the reference, if there is one."""
-    from onnxplain_server.report import summary  # noqa: PLC0415 - help needs no numpy
-    from onnxplain_server.wire.comparisons.comparison import (  # noqa: PLC0415 - likewise
-        compare_answers,
-    )
-
     flags = SideFlags(context, {**given, "reference": None})
     message = flags.request("model", given["table"])
     if given["result_prefix"]:
@@ -152,9 +148,8 @@ def _found(
         return _Found(flags.explain(message), None)
     _take_reference(message, reference, has_methods=bool(given["method"]))
     answer = flags.explain(message)
-    compared = compare_answers(reference, answer)
+    compared = compare_sides(reference, answer)
     answer.comparison.CopyFrom(compared.message)
-    answer.comparison.summary.extend(summary.of_changes(compared.message, answer))
     return _Found(answer, compared)
 
 

@@ -16,7 +16,7 @@ from rich.text import Text
 from onnxplain_server.cli import files
 from onnxplain_server.cli.output.formats import Output, is_for_terminal, of_ending
 from onnxplain_server.cli.output.tables import rendered
-from onnxplain_server.report import page, summary
+from onnxplain_server.report import page
 from onnxplain_server.report.changes import change_files, change_tables
 from onnxplain_server.report.changes.change_tables import TextTable
 from onnxplain_server.report.output_names import output_naming, with_names_of
@@ -57,7 +57,6 @@ def write_comparison(
     default = Output.TABLE if to_terminal else Output.JSON
     match output or of_ending(Output, target) or default:
         case Output.JSON:
-            comparison.summary.extend(summary.of_changes(comparison, answer))
             comparison.plots.extend(compared.plots(output_naming(answer)))
             text = canonical.encode(comparison, is_indented=True) + "\n"
         case Output.TABLE:

@@ -30,8 +30,8 @@ _REPEATS = 2
 _MOST_SECONDS = 0.12
 """Time that a measurement may take."""
 _SWEEP_ROWS, _SWEPT_ROWS = 64_000, 2_000
-_MOST_SECOND_SECONDS = 1.0
-"""A quarter of the time for a second size, without which nothing tells how the time grows."""
+_MOST_GROWN_SECONDS = 4.0
+"""Time that a trial may take for a second size, without which nothing tells how the time grows."""
 _TRIED_REPLICATES = 10
 """Fewest that all methods take."""
 _FIRST_ROWS, _GROWTH = 30, 4
@@ -241,8 +241,8 @@ def _ladder_run(
                 request = task.request.trial(rows, number) if rows else task.request
                 result = preparation_of(options).prepare(Task(request, task.path), options).run()
                 times.append(TimedRows(max(rows, 1), max(time.perf_counter() - start, 1e-6)))
-                second = min(_GROWTH * times[-1].seconds, _MOST_SECOND_SECONDS)
-                host.deadline = time.monotonic() + 4 * max(seconds, second)
+                grown = min(_GROWTH**2 * times[-1].seconds, _MOST_GROWN_SECONDS)
+                host.deadline = time.monotonic() + max(4 * seconds, grown)
                 if not _loaded_something(times):
                     break
             has_two_sizes = rows > times[0].rows

@@ -1,4 +1,7 @@
-"""Boosted trees as a surrogate of a model: fitted by scikit-learn, read by the trees engine."""
+"""Boosted trees as a surrogate of a model: fitted by scikit-learn, read by the trees engine.
+
+The Python client writes such trees too, with categories and links; no mathematics imports it.
+"""
 
 from __future__ import annotations
 
