@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,8 +32,10 @@ def runner() -> Iterator[InProcess]:
     runner.close()
 
 
-def ask(runner: InProcess, service=ServiceMethod.EXPLAIN, method="interactions", **request):
-    """Ask about a network, on 100 rows that are its own with noise."""
+def ask(
+    runner: InProcess, service=ServiceMethod.EXPLAIN, method="interactions", count=1, **request
+):
+    """Ask about a network by a method, so many times, on 100 rows that are its own with noise."""
     known = json.loads((MODELS / "network_float.json").read_text())
     asked = service_pb2.ExplainRequest(plots=False, row_count=100, **request)
     asked.model.content = (MODELS / "network_float.onnx").read_bytes()
@@ -41,7 +44,8 @@ def ask(runner: InProcess, service=ServiceMethod.EXPLAIN, method="interactions",
         numbers = np.resize(np.array(values, float), 100)
         noisy = numbers + random.normal(size=100) * np.nanstd(numbers)
         asked.table.columns.columns.append(Column(name=column, numbers=noisy))
-    getattr(asked.methods.add(), method).SetInParent()
+    for _ in range(count):
+        getattr(asked.methods.add(), method).SetInParent()
     call = RequestContext(
         RequestControl(600), MemoryCache(2**20, Signer(b"a secret of the tests")), ""
     )
@@ -59,12 +63,14 @@ def test_estimates_are_near_the_answer_of_the_black_box(runner: InProcess, estim
     found, true = (answer.explanations[0].interactions for answer in (estimated, exact))
 
     assert found.mean_squares == pytest.approx(true.mean_squares)
+    assert any(each.biases[0] for each in (*found.overall, *found.pairwise))  # they are shrunk
     for order in ("overall", "importance"):
         pairs = zip(getattr(found, order), getattr(true, order), strict=True)
         for one, other in pairs:
             assert one.features == other.features
             assert one.values[0] == pytest.approx(other.values[0], abs=5 * one.standard_errors[0])
             assert one.lower[0] <= one.values[0] <= one.upper[0]
+            assert one.lower[0] <= one.values[0] - one.biases[0] <= one.upper[0]
     known = {tuple(pair.features): pair for pair in true.pairwise}
     shared = [pair for pair in found.pairwise if tuple(pair.features) in known]
     assert shared
@@ -110,3 +116,19 @@ def test_what_it_does_not_estimate_is_refused(runner: InProcess, request_, reaso
         ask(runner, engine=SURROGATE, **request_)
 
     assert raised.value.reason is Reason.INVALID_OPTION
+
+
+def test_the_budget_that_a_refusal_names_is_enough_and_one_row_less_is_not(
+    runner: InProcess,
+) -> None:
+    """Of two methods, which share it."""
+    with pytest.raises(ExplainError) as raised:
+        ask(runner, engine=SURROGATE, budget_predicted_row_count=150, count=2)
+    found = re.search(r"budget_predicted_row_count to ([\d,]+)", raised.value.message)
+    assert found is not None
+    needed = int(found[1].replace(",", ""))
+
+    with pytest.raises(ExplainError):
+        ask(runner, engine=SURROGATE, budget_predicted_row_count=needed - 1, count=2)
+    answer = ask(runner, engine=SURROGATE, budget_predicted_row_count=needed, count=2)
+    assert len(answer.explanations) == 2

@@ -7,8 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 from onnxplain_server.methods.interactions.surrogate_measurement import share_out
+from onnxplain_server.methods.interactions.surrogate_statistics import EstimatedSquare
 from onnxplain_server.methods.surrogates import contrasts
-from onnxplain_server.methods.surrogates.corrected import Correction
+from onnxplain_server.methods.surrogates.corrected import CorrectedBlocks, Correction
 from onnxplain_server.methods.surrogates.cross_fit import CrossFit, FoldSurrogate
 from onnxplain_server.methods.surrogates.row_blocks import (
     BACKGROUND,
@@ -168,13 +169,26 @@ def test_numerators_scale_with_the_square_of_the_output():
     assert large.errors == pytest.approx(1e6 * small.errors)
 
 
-def test_small_corrections_are_shrunk_by_one_standard_error_at_most():
-    blocks = draw_blocks(EQUAL, 6, np.random.default_rng(3))
-    statistics = [corrected(model, near, order, blocks, EQUAL) for order in CONTRASTS]
+def test_a_correction_unlike_the_others_is_shrunk_by_one_standard_error():
+    """Twenty statistics are as their surrogate says, which says little of the last one."""
+    random, known = np.random.default_rng(3), np.full(50, 0.5)
+    alike = [0.5 + 0.02 * random.normal(size=50) for _ in range(20)]
+    unlike = 0.6 + 0.1 * random.normal(size=50)
+    statistics = [CorrectedBlocks(own, known, 0.5, 0.05) for own in (*alike, unlike)]
 
     own = estimate(statistics)
 
-    assert (np.abs(own.values - np.maximum(own.unbiased, 0)) <= own.errors * (1 + 1e-9)).all()
+    assert (np.abs(own.values - own.unbiased) <= own.errors * (1 + 1e-9)).all()
+    assert own.values[-1] == pytest.approx(own.unbiased[-1] - own.errors[-1])
+    assert own.unbiased[-1] - 0.5 > 2 * own.errors[-1]
+
+
+@pytest.mark.parametrize(("value", "unbiased"), [(0.0, -1.0), (0.5, 0.8), (0.8, 0.5)])
+def test_intervals_hold_the_value_that_is_told(value, unbiased):
+    """Also at low levels, where one standard error is more than half an interval."""
+    lower, upper = EstimatedSquare(value, unbiased, error=0.3, reach=0.1).ends
+
+    assert lower <= value <= upper
 
 
 def test_blocks_go_where_interactions_are_strong_within_the_budget():

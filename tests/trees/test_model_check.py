@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from onnxplain_server.core.arrays import Array
+from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.rows import Features
 from onnxplain_server.effects.background import unmerged
 from onnxplain_server.trees.kernels.block_pool import BlockPool
 from onnxplain_server.trees.model_check import check_trees, made_rows
+from onnxplain_server.trees.reading.check import compare_with_made
 from onnxplain_server.trees.reading.ensemble import Ensemble, read_ensemble
 
 
@@ -63,3 +67,20 @@ def test_made_rows_are_the_same_each_time(trees, rows) -> None:
     first, second = (np.stack(made_rows(trees, rows.columns)) for _ in range(2))
     assert np.array_equal(first, second)
     assert np.abs(first).max() == 1
+
+
+def test_made_rows_that_a_model_does_not_take_say_nothing() -> None:
+    def compare(columns: Sequence[Array]) -> None:
+        if len(columns) == 2:
+            raise ExplainError(Reason.PREDICTION_FAILED, "no such rows")
+
+    assert compare_with_made(compare, [np.zeros(1)], lambda: [np.zeros(1)] * 2) is None
+
+
+def test_other_faults_on_made_rows_are_raised() -> None:
+    def compare(columns: Sequence[Array]) -> None:
+        if len(columns) == 2:
+            raise ExplainError(Reason.OUT_OF_MEMORY, "no memory")
+
+    with pytest.raises(ExplainError, match="no memory"):
+        compare_with_made(compare, [np.zeros(1)], lambda: [np.zeros(1)] * 2)

@@ -82,5 +82,6 @@ def test_replicates_are_counted_and_not_scaled_by_the_rows(
 
     assert found is not None
     assert found.seconds == pytest.approx(method.cost(4_000, 200), rel=0.05)
-    assert [len(own.replicates) for own in found.result.replicates] == [200]  # type: ignore[union-attr]
+    assert isinstance(found.result, Statistics)
+    assert [len(own.replicates) for own in found.result.replicates] == [200]
     assert method.clock < 0.2 * method.cost(4_000, 200)
