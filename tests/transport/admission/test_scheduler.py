@@ -50,6 +50,8 @@ class Asking:
         self.thread = threading.Thread(target=self._run)
         self.thread.start()
         assert self._entered.wait(PATIENCE)
+        with scheduler._lock:  # it waits, or was refused
+            pass
 
     def _run(self) -> None:
         try:
@@ -57,16 +59,22 @@ class Asking:
                 self._ticket = ticket
                 self._enter(ticket)
         except ExplainError as error:
-            self.refused, self.retry_seconds = error.reason, error.retry_seconds
+            self._refuse(error)
         self._entered.set()
 
     def _enter(self, ticket: Ticket) -> None:
-        # Seen by others only once it waits, since both happen in one hold of the lock.
+        # Seen by others only once it waits or is refused, all in one hold of the lock.
         with self._scheduler._lock:
             self._entered.set()
-            with self._scheduler.acquire(ticket, *self._work):
-                self._started.append(self._name)
-                ticket.wakeup.wait_for(self.may_leave.is_set, PATIENCE)
+            try:
+                with self._scheduler.acquire(ticket, *self._work):
+                    self._started.append(self._name)
+                    ticket.wakeup.wait_for(self.may_leave.is_set, PATIENCE)
+            except ExplainError as error:
+                self._refuse(error)
+
+    def _refuse(self, error: ExplainError) -> None:
+        self.refused, self.retry_seconds = error.reason, error.retry_seconds
 
     def cancel(self) -> None:
         """End it, wherever it is."""

@@ -139,11 +139,12 @@ class SurrogateFitting:
         """Fit a surrogate for each fold."""
         count = len(sample.blocks)
         fold = np.arange(count) % min(FOLDS, count)
-        folds = []
-        for number in range(int(fold.max()) + 1):
-            left_out = fold == number
-            trees = self._fitted(sample, output, left_out)
-            folds.append(FoldSurrogate(left_out, self._exact(trees), self._values(sample, trees)))
+        left_out = [fold == number for number in range(int(fold.max()) + 1)]
+        fitted = self._threads.map(lambda own: self._fitted(sample, output, own), left_out)
+        folds = [
+            FoldSurrogate(own, self._exact(trees), self._values(sample, trees))
+            for own, trees in zip(left_out, list(fitted), strict=True)
+        ]
         return CrossFit(tuple(folds), _fidelity(sample.values(output), folds))
 
     def _values(self, sample: HybridSample, trees: BoostedTrees) -> BlockValues:
