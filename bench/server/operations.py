@@ -101,7 +101,7 @@ def _request() -> NewOperation:
     named = uploads.name(ServiceMethod.EXPLAIN, parts, Caller("", 1.0, lambda: False))
     ids = named.ids
     return NewOperation(
-        named.message,
+        named.request,
         named.blobs,
         model_id=ids.model,
         table_id=ids.table,

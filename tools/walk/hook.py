@@ -34,7 +34,7 @@ _POLLING = "/adapters/storage/operations/"
 
 SHAPES = frozenset(
     {
-        *("ExplainRequest", "Body", "RequestParts", "RequestFile", "NamedRequest", "Call"),
+        *("ExplainRequest", "Body", "RequestParts", "RequestFile", "Call"),
         *("WorkerRequest", "Asked", "Question", "Resources", "BoundRequest", "Task", "Job"),
         *("ModelFile", "TableFile", "File", "PendingRequest", "ArenaReader"),
     }

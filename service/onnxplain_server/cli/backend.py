@@ -155,12 +155,12 @@ class LocalBackend:
 
             def columns(model: RequestFile) -> ModelColumns:
                 described = name_inline(ServiceMethod.DESCRIBE, RequestParts(b"", model))
-                return model_columns(runner.answer(described.call(ServiceMethod.DESCRIBE), host))
+                return model_columns(runner.answer(described, host))
 
             resolved = fetched.resolve(method, parts, host.control, columns)
-            return name_inline(method, resolved).call(method)
+            return name_inline(method, resolved)
         if has_large_model(request):
-            return name_inline(method, split_message(request, method)).call(method)
+            return name_inline(method, split_message(request, method))
         return Call(method, request.SerializeToString())
 
     def _host(self, control: RequestControl, follower: Follower = NOBODY) -> RequestContext:

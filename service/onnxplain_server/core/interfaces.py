@@ -16,11 +16,13 @@ from onnxplain_server.core.counts.remote_counts import RemoteUse
 from onnxplain_server.core.request import (
     BLOCKS_FORM,
     CLUSTER_FORM,
+    NO_IDS,
     REMOTE_FORM,
     Body,
     Reply,
     ReplyFormat,
     RequestFile,
+    RequestIds,
     RequestParts,
     ServiceMethod,
 )
@@ -259,12 +261,15 @@ class Call:
         Files that it names: beside it, so that the runner needs no access to a store, and no
         file is copied.
     reply_format : ReplyFormat
+    ids : RequestIds
+        What it names, where that was hashed in this process.
     """
 
     method: ServiceMethod
     request: bytes
     blobs: Blobs = field(default_factory=lambda: NO_BLOBS)
     reply_format: ReplyFormat = ReplyFormat.PROTOBUF
+    ids: RequestIds = NO_IDS
 
 
 class Runner(Protocol):

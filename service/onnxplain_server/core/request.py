@@ -132,6 +132,26 @@ class RequestFile:
         return self.form in URI_FORMS
 
 
+@dataclass(frozen=True, slots=True)
+class RequestIds:
+    """Identity of a request's model and table, computed from their bytes in this process.
+
+    Attributes
+    ----------
+    model, table : str
+        As an upload would return it; empty where the request has none.
+    table_form : str
+        Format of the table.
+    """
+
+    model: str = ""
+    table: str = ""
+    table_form: str = ""
+
+
+NO_IDS = RequestIds()
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RequestParts:
     """Request split into its envelope, its model and its table, none of them parsed.

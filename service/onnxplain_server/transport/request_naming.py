@@ -7,20 +7,21 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 
-from onnxplain_server.core.interfaces import Decoder, Runner
+from onnxplain_server.core.interfaces import Call, Decoder, Runner
 from onnxplain_server.core.request import (
     FILES_FORM,
+    NO_IDS,
     Body,
     RequestFile,
+    RequestIds,
     RequestParts,
     ServiceMethod,
 )
 from onnxplain_server.core.sources import ModelColumns
-from onnxplain_server.transport.admission.admission import RequestIds
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.fetched_files import FetchedFiles, model_columns
-from onnxplain_server.transport.uploads import NamedRequest, Uploads
+from onnxplain_server.transport.uploads import Uploads
 
 
 class RequestNaming:
@@ -50,13 +51,11 @@ class RequestNaming:
         self._fetched = fetched
         self._context = context
 
-    def name(
-        self, method: ServiceMethod, request: RequestParts | Body, ticket: Ticket
-    ) -> NamedRequest:
+    def name(self, method: ServiceMethod, request: RequestParts | Body, ticket: Ticket) -> Call:
         """Name the files of a request by id: decoded, of a model put together, at URIs fetched."""
         if isinstance(request, Body):
             # Without ids, it shares neither a process nor cached numbers with a computation.
-            request = self._decoder.decode(request, self._context(RequestIds(), ticket))
+            request = self._decoder.decode(request, self._context(NO_IDS, ticket))
         if request.model is not None and request.model.form == FILES_FORM:
             request = replace(request, model=self.model(request.model, ticket))
         columns = partial(self._model_columns, ticket)
@@ -80,12 +79,11 @@ class RequestNaming:
         if isinstance(given, RequestFile):
             content = bytes(given.content)
             given = Body(ServiceMethod.MODEL, "", lambda: [content])
-        decoded = self._decoder.decode(given, self._context(RequestIds(), ticket))
+        decoded = self._decoder.decode(given, self._context(NO_IDS, ticket))
         return decoded.model or RequestFile()
 
     def _model_columns(self, ticket: Ticket, model: RequestFile) -> ModelColumns:
         """Return the columns that a model takes, of which a worker tells."""
         parts = RequestParts(b"", model)
-        named = self._uploads.name(ServiceMethod.DESCRIBE, parts, ticket.caller)
-        host = self._context(named.ids, ticket)
-        return model_columns(self._runner.answer(named.call(ServiceMethod.DESCRIBE), host))
+        call = self._uploads.name(ServiceMethod.DESCRIBE, parts, ticket.caller)
+        return model_columns(self._runner.answer(call, self._context(call.ids, ticket)))

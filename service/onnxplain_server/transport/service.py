@@ -15,15 +15,22 @@ from functools import partial
 from onnxplain.v1.upload_pb2 import UploadModelResponse, UploadTableResponse
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import BlobStore, Cache, Decoder, Runner
+from onnxplain_server.core.interfaces import BlobStore, Cache, Call, Decoder, Runner
 from onnxplain_server.core.operation_store import OperationStore
 from onnxplain_server.core.remote.sessions import NO_REMOTE_SESSIONS, RemoteSessions
-from onnxplain_server.core.request import AnyRequest, Body, Reply, ReplyFormat, ServiceMethod
+from onnxplain_server.core.request import (
+    NO_IDS,
+    AnyRequest,
+    Body,
+    Reply,
+    ReplyFormat,
+    RequestIds,
+    ServiceMethod,
+)
 from onnxplain_server.core.sources import Sources
 from onnxplain_server.telemetry.spans import span
 from onnxplain_server.transport.admission.admission import (
     Caller,
-    RequestIds,
     RequestLimits,
     create_context,
 )
@@ -34,6 +41,7 @@ from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.attempt_plan import least_seconds, plan_ahead
 from onnxplain_server.transport.audit.ended_explanation import EndedExplanation
+from onnxplain_server.transport.audit.usage import Usage
 from onnxplain_server.transport.events import Events
 from onnxplain_server.transport.fetched_files import NO_SOURCES, FetchedFiles
 from onnxplain_server.transport.fetched_model_cache import FetchedModelCache
@@ -41,8 +49,9 @@ from onnxplain_server.transport.metrics.request_metrics import Metrics
 from onnxplain_server.transport.request_log import OK
 from onnxplain_server.transport.request_naming import RequestNaming
 from onnxplain_server.transport.request_work import known_work
-from onnxplain_server.transport.uploads import NamedRequest, UploadedModel, Uploads
+from onnxplain_server.transport.uploads import UploadedModel, Uploads
 from onnxplain_server.transport.written_results import WrittenResults
+from onnxplain_server.wire.protobuf_split import method_names
 from onnxplain_server.wire.reply import with_remaining_quota
 
 
@@ -141,10 +150,10 @@ class Service:
             return self._plan(request, ticket, reply_format)
         usage, spans = ticket.caller.usage, ticket.caller.spans
         with self._slot(ticket, method.value, request):
-            named = self._naming.name(method, request, ticket)
-            host = self._context(named.ids, ticket, reserve_rows=ticket.reserve_rows)
+            call = self._call(method, request, ticket, reply_format)
+            host = self._context(call.ids, ticket, reserve_rows=ticket.reserve_rows)
             try:
-                reply = self._runner.answer(named.call(method, reply_format), host)
+                reply = self._runner.answer(call, host)
                 ticket.caller.deliver(reply.byte_count, ticket.control.deadline)
             except ExplainError:
                 usage.fail(spans.finished())
@@ -153,15 +162,14 @@ class Service:
         self._metrics.predicted(usage.predicted_row_count)
         return reply
 
-    def name(self, request: AnyRequest, ticket: Ticket) -> NamedRequest:
+    def name(self, request: AnyRequest, ticket: Ticket) -> Call:
         """Decode a request for an explanation to be computed later, and name its files by id."""
         with self._slot(ticket, "start", request):
-            named = self._naming.name(ServiceMethod.EXPLAIN, request, ticket)
-            return self._results.checked(named)
+            return self._results.checked(self._naming.name(ServiceMethod.EXPLAIN, request, ticket))
 
     def compute(
         self,
-        named: NamedRequest,
+        call: Call,
         ticket: Ticket,
         follower: Follower,
         operation: str,
@@ -177,10 +185,11 @@ class Service:
         try:
             with self._slot(ticket):
                 if keep_plan is not None:
-                    named.tell(caller.usage)
-                    plan = plan_ahead(partial(self._plan_kept, named, ticket), caller, keep_plan)
+                    _tell(caller.usage, call)
+                    plan = plan_ahead(partial(self._plan_kept, call, ticket), caller, keep_plan)
                 ticket.planned_seconds = least_seconds(plan)
-                reply = self._compute(named, ticket, ReplyFormat.KEPT, follower)
+                call = replace(call, reply_format=ReplyFormat.KEPT)
+                reply = self._compute(call, ticket, follower)
             outcome = OK
         except ExplainError as error:
             outcome = error.reason.name
@@ -196,7 +205,7 @@ class Service:
         """Encode what an operation keeps as JSON, in a decoder: a worker has written it."""
         body = Body(kind, "", parts)
         with self._slot(ticket, kind.value, body):
-            return self._decoder.decode(body, self._context(RequestIds(), ticket)).envelope
+            return self._decoder.decode(body, self._context(NO_IDS, ticket)).envelope
 
     def upload_model(self, given: UploadedModel, ticket: Ticket) -> UploadModelResponse:
         """Store a model for later requests."""
@@ -219,25 +228,23 @@ class Service:
         follower: Follower,
     ) -> Reply:
         with self._slot(ticket, ServiceMethod.EXPLAIN.value, request):
-            named = self._naming.name(ServiceMethod.EXPLAIN, request, ticket)
+            call = self._call(ServiceMethod.EXPLAIN, request, ticket, reply_format)
             begin()
-            return self._compute(named, ticket, reply_format, follower)
+            return self._compute(call, ticket, follower)
 
-    def _compute(
-        self, named: NamedRequest, ticket: Ticket, reply_format: ReplyFormat, follower: Follower
-    ) -> Reply:
+    def _compute(self, call: Call, ticket: Ticket, follower: Follower) -> Reply:
         start = time.monotonic()
         usage, spans = ticket.caller.usage, ticket.caller.spans
-        named.tell(usage)
-        follower = self._results.followed(follower, named.message, ticket.control)
-        host = self._context(named.ids, ticket, follower, ticket.reserve_rows)
+        _tell(usage, call)
+        follower = self._results.followed(follower, call.request, ticket.control)
+        host = self._context(call.ids, ticket, follower, ticket.reserve_rows)
         try:
-            reply = self._runner.answer(named.call(ServiceMethod.EXPLAIN, reply_format), host)
+            reply = self._runner.answer(call, host)
             ticket.caller.deliver(reply.byte_count, ticket.control.deadline)
         except ExplainError:
             usage.fail(spans.finished())
             raise
-        self._results.write(named.message, reply, reply_format, ticket.control)
+        self._results.write(call.request, reply, call.reply_format, ticket.control)
         # A worker tells the rows, which may have been taken over.
         usage.complete(reply, self._limits.row_count)
         self._metrics.explained(
@@ -252,17 +259,21 @@ class Service:
         """Plan an explanation without computing it."""
         method = ServiceMethod.PLAN
         with self._slot(ticket, method.value, request):
-            named = self._naming.name(method, request, ticket)
-            call = named.call(method, reply_format)
-            reply = self._runner.answer(call, self._context(named.ids, ticket))
+            call = self._call(method, request, ticket, reply_format)
+            reply = self._runner.answer(call, self._context(call.ids, ticket))
         # Behind the slot: what planning used is counted.
         remaining = self.quotas.remaining(ticket.caller).message()
         return reply if remaining is None else with_remaining_quota(reply, remaining, reply_format)
 
-    def _plan_kept(self, named: NamedRequest, ticket: Ticket, caller: Caller) -> Reply:
+    def _plan_kept(self, call: Call, ticket: Ticket, caller: Caller) -> Reply:
         """Plan an operation in the name of a caller, which counts it apart from the operation."""
-        call = named.call(ServiceMethod.PLAN, ReplyFormat.KEPT)
-        return self._runner.answer(call, self._context(named.ids, ticket, caller=caller))
+        plan = replace(call, method=ServiceMethod.PLAN, reply_format=ReplyFormat.KEPT)
+        return self._runner.answer(plan, self._context(call.ids, ticket, caller=caller))
+
+    def _call(
+        self, method: ServiceMethod, request: AnyRequest, ticket: Ticket, reply_format: ReplyFormat
+    ) -> Call:
+        return replace(self._naming.name(method, request, ticket), reply_format=reply_format)
 
     def _context(
         self,
@@ -300,3 +311,8 @@ class Service:
                 yield
         finally:
             self._metrics.observe_spans(spans.finished())
+
+
+def _tell(usage: Usage, call: Call) -> None:
+    """Tell a usage what a call names."""
+    usage.read(call.ids.model, call.ids.table, method_names(call.request))

@@ -9,29 +9,27 @@ import hashlib
 import io
 import itertools
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from onnxplain.v1.model_pb2 import Model, ModelFile
 from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.core.errors import ExplainError, Reason
-from onnxplain_server.core.interfaces import Blobs, BlobStore, Call
+from onnxplain_server.core.interfaces import BlobStore, Call
 from onnxplain_server.core.request import (
     FILES_FORM,
     REMOTE_FORM,
     Body,
-    ReplyFormat,
     RequestFile,
+    RequestIds,
     RequestParts,
     ServiceMethod,
 )
-from onnxplain_server.transport.admission.admission import Caller, RequestIds, RequestLimits
+from onnxplain_server.transport.admission.admission import Caller, RequestLimits
 from onnxplain_server.transport.admission.size_limits import SizeLimit
-from onnxplain_server.transport.audit.usage import Usage
 from onnxplain_server.wire.blobs import check_id, identify, not_found
 from onnxplain_server.wire.calls import REQUESTS
-from onnxplain_server.wire.protobuf_split import method_names
 from onnxplain_server.wire.requests.model_outline import check_outline
 
 _EMPTY = {"model": Reason.INVALID_MODEL, "table": Reason.INVALID_TABLE}
@@ -46,32 +44,6 @@ UploadedModel: TypeAlias = Iterable[UploadedPart] | Body
 """Parts of a model, or a form with its files."""
 
 _FETCHED_FIELDS = {"model": "model.uri", "table": "table.uris"}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class NamedRequest:
-    """Request that names its model and its table by id.
-
-    Attributes
-    ----------
-    message : bytes
-        The serialised request.
-    blobs : Blobs
-        The files by id.
-    ids : RequestIds
-    """
-
-    message: bytes
-    blobs: Blobs
-    ids: RequestIds
-
-    def call(self, method: ServiceMethod, reply_format: ReplyFormat = ReplyFormat.PROTOBUF) -> Call:
-        """Return the call of a runner by this method."""
-        return Call(method, self.message, self.blobs, reply_format)
-
-    def tell(self, usage: Usage) -> None:
-        """Tell a usage what it names."""
-        usage.read(self.ids.model, self.ids.table, method_names(self.message))
 
 
 class Uploads:
@@ -140,7 +112,7 @@ class Uploads:
         files = _by_file(_limited((("", part) for part in parts), self.limits["table"]))
         return self._put("table", RequestFile(form, files.get("", b"")), caller)
 
-    def name(self, method: ServiceMethod, parts: RequestParts, caller: Caller) -> NamedRequest:
+    def name(self, method: ServiceMethod, parts: RequestParts, caller: Caller) -> Call:
         """Name a request's files by id: hash those that it holds, and find uploaded ones.
 
         Raises
@@ -179,23 +151,20 @@ class Uploads:
         return blob
 
 
-def name_inline(method: ServiceMethod, parts: RequestParts) -> NamedRequest:
+def name_inline(method: ServiceMethod, parts: RequestParts) -> Call:
     """Name the files of a request that holds all of them itself."""
     given = (("model", parts.model), ("table", parts.table))
     files = {kind: _inline(kind, part) for kind, part in given if part is not None}
     return _named(method, parts.envelope, files)
 
 
-def _named(method: ServiceMethod, envelope: bytes, files: dict[str, RequestFile]) -> NamedRequest:
+def _named(method: ServiceMethod, envelope: bytes, files: dict[str, RequestFile]) -> Call:
     ids = {kind: file.identity or "" for kind, file in files.items()}
     form = files["table"].form if "table" in files else ""
     # Of fields that stand twice, parsers take the last one: these.
     message = envelope + _references(method, ids)
-    return NamedRequest(
-        message,
-        {ids[kind]: file for kind, file in files.items()},
-        RequestIds(**ids, table_form=form),
-    )
+    blobs = {ids[kind]: file for kind, file in files.items()}
+    return Call(method, message, blobs, ids=RequestIds(**ids, table_form=form))
 
 
 def _inline(kind: str, part: RequestFile) -> RequestFile:

@@ -6,11 +6,11 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+from onnxplain_server.core.interfaces import Call
 from onnxplain_server.core.request import Reply, ReplyFormat
 from onnxplain_server.core.sources import Sources
 from onnxplain_server.transport.admission.follower import Follower
 from onnxplain_server.transport.admission.request_control import RequestControl
-from onnxplain_server.transport.uploads import NamedRequest
 from onnxplain_server.wire.protobuf_split import response_of_event, result_uri
 from onnxplain_server.wire.result_tables.table_check import names_table
 
@@ -35,10 +35,10 @@ class WrittenResults:
         if target := result_uri(request):
             self._sources.check_writable(target)
 
-    def checked(self, named: NamedRequest) -> NamedRequest:
+    def checked(self, call: Call) -> Call:
         """Return a request, unless its answer may not be written to its address."""
-        self.check(named.message)
-        return named
+        self.check(call.request)
+        return call
 
     def followed(self, follower: Follower, request: bytes, control: RequestControl) -> Follower:
         """Return a follower that also writes the table of the answer's rows, if one is asked for.

@@ -19,10 +19,9 @@ from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.interfaces import Call
-from onnxplain_server.core.request import RequestFile, ServiceMethod
+from onnxplain_server.core.request import RequestFile, RequestIds, ServiceMethod
 from onnxplain_server.transport.admission.admission import (
     Caller,
-    RequestIds,
     RequestLimits,
     create_context,
 )

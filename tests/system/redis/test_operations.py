@@ -61,7 +61,7 @@ def new_operation(
     named = uploads.name(ServiceMethod.EXPLAIN, split(message, ServiceMethod.EXPLAIN), caller)
     ids = named.ids
     return NewOperation(
-        named.message,
+        named.request,
         named.blobs,
         model_id=ids.model,
         table_id=ids.table,

@@ -102,7 +102,7 @@ def test_files_hidden_in_an_envelope_are_not_the_ones_that_are_explained(uploads
 
     named = uploads.name(ServiceMethod.EXPLAIN, parts, caller)
 
-    request = ExplainRequest.FromString(named.message)
+    request = ExplainRequest.FromString(named.request)
     assert request.seed == 7
     assert request.model == Model(id=identify(MODEL.content))
     assert request.table == Table(id=identify(TABLE.content))

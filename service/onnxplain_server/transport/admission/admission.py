@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from onnxplain_server.core.interfaces import Cache
+from onnxplain_server.core.request import RequestIds
 from onnxplain_server.telemetry.spans import Spans
 from onnxplain_server.transport.admission.authentication import ANONYMOUS
 from onnxplain_server.transport.admission.follower import NOBODY, Follower
@@ -56,23 +57,6 @@ class RequestLimits:
 _NO_LIMIT = 2**63
 NO_LIMITS = RequestLimits(_NO_LIMIT, _NO_LIMIT, math.inf)
 """Limits of callers who use their own machine."""
-
-
-@dataclass(frozen=True, slots=True)
-class RequestIds:
-    """Identity of a request's model and table, computed from their bytes in this process.
-
-    Attributes
-    ----------
-    model, table : str
-        As an upload would return it; empty where the request has none.
-    table_form : str
-        Format of the table.
-    """
-
-    model: str = ""
-    table: str = ""
-    table_form: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from onnxplain_server.core.request import (
+    NO_IDS,
     Body,
     Reply,
-    ReplyFormat,
     RequestFile,
     RequestParts,
     ServiceMethod,
 )
-from onnxplain_server.transport.admission.admission import RequestIds
 from onnxplain_server.transport.admission.follower import NOBODY
 from onnxplain_server.transport.admission.ticket import Ticket
 from onnxplain_server.transport.service import Service
@@ -42,13 +41,13 @@ class RowService(Service):
         """
         with self._slot(ticket, ServiceMethod.ROWS.value, body):
             parts = replace(self._decoded(body, ticket), model=model)
-            named = self._naming.name(ServiceMethod.EXPLAIN, parts, ticket)
-            reply = self._compute(named, ticket, ReplyFormat.PROTOBUF, NOBODY)
+            call = self._naming.name(ServiceMethod.EXPLAIN, parts, ticket)
+            reply = self._compute(call, ticket, NOBODY)
             # Parsers merge messages that follow each other: repeated fields are joined.
-            content = (*reply.parts, addition(parts, reply.content, named.ids.model))
+            content = (*reply.parts, addition(parts, reply.content, call.ids.model))
             answer = self._decoded(Body(ServiceMethod.ANSWER, "", lambda: content), ticket)
         return Reply((answer.envelope,), reply.work)
 
     def _decoded(self, body: Body, ticket: Ticket) -> RequestParts:
         # Without ids, decoders share no cached numbers with a computation.
-        return self._decoder.decode(body, self._context(RequestIds(), ticket))
+        return self._decoder.decode(body, self._context(NO_IDS, ticket))

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.core.interfaces import Call
 from onnxplain_server.core.operation_store import (
     AT_ONCE,
     Claim,
@@ -24,7 +25,8 @@ from onnxplain_server.core.operation_store import (
     Renewal,
 )
 from onnxplain_server.core.operations import NewOperation, Operation, OperationState
-from onnxplain_server.transport.admission.admission import Caller, RequestIds
+from onnxplain_server.core.request import RequestIds, ServiceMethod
+from onnxplain_server.transport.admission.admission import Caller
 from onnxplain_server.transport.admission.follower import Follower
 from onnxplain_server.transport.admission.scheduler import Scheduler
 from onnxplain_server.transport.admission.ticket import Ticket
@@ -32,7 +34,6 @@ from onnxplain_server.transport.grpc_errors import error_status
 from onnxplain_server.transport.operations.heartbeat import Heartbeat
 from onnxplain_server.transport.operations.keeper import Keeper
 from onnxplain_server.transport.service import Service
-from onnxplain_server.transport.uploads import NamedRequest
 
 LOG = logging.getLogger(__name__)
 
@@ -179,10 +180,10 @@ class OperationExecutor:
         operation = claim.operation
         is_planned = operation.attempt_count > 1 or bool(operation.plan)
         ids = RequestIds(request.model_id, request.table_id, request.table_form)
-        named = NamedRequest(request.request, request.blobs, ids)
+        call = Call(ServiceMethod.EXPLAIN, request.request, request.blobs, ids=ids)
         try:
             reply = self._service.compute(
-                *(named, ticket, follower, operation.id),
+                *(call, ticket, follower, operation.id),
                 plan=operation.plan,
                 keep_plan=None if is_planned else keep_plan,
             )

@@ -77,19 +77,19 @@ class OperationCalls:
         store = self._store
         check_request_id(request_id)
         check_labels(labels or {})
-        named = self._service.name(request, ticket)
-        check_start(named.message, named.blobs)
+        call = self._service.name(request, ticket)
+        check_start(call.request, call.blobs)
         new = NewOperation(
-            named.message,
-            named.blobs,
+            call.request,
+            call.blobs,
             caller_name=ticket.caller.name,
             caller_address=ticket.caller.address,
-            model_id=named.ids.model,
-            table_id=named.ids.table,
-            table_form=named.ids.table_form,
+            model_id=call.ids.model,
+            table_id=call.ids.table,
+            table_form=call.ids.table_form,
             request_id=request_id,
             labels=dict(labels or {}),
-            method_names=method_names(named.message),
+            method_names=method_names(call.request),
         )
         with reachable():
             return to_message(store.start(owner_key(ticket.caller.name), new))
