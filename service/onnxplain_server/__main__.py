@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from onnxplain_server import cli
 from onnxplain_server.core.interfaces import Began, BlobStore, Cache, Decoder, Runner
-from onnxplain_server.core.model_limits import ModelLimits
+from onnxplain_server.core.model_limits import SURROGATE_SECONDS, ModelLimits
 from onnxplain_server.core.operation_store import OperationStore, RedisCounts
 from onnxplain_server.core.quotas import QuotaStore
 from onnxplain_server.core.sources import FetchControl, Sources
@@ -71,7 +71,12 @@ def local(memory_bytes: int | None = None, executor: object = None) -> LocalMess
 def _runner(workers: PredictionWorkers | None = None) -> InProcess:
     from onnxplain_server.adapters.runner.in_process import InProcess  # noqa: PLC0415
 
-    return InProcess(processor_count(), remotes=_ask_as_user, workers=workers)
+    return InProcess(
+        processor_count(),
+        remotes=_ask_as_user,
+        workers=workers,
+        surrogate_seconds=SURROGATE_SECONDS,
+    )
 
 
 def _ask_as_user(address: RemoteAddress, control: FetchControl) -> RemotePredictions:
@@ -128,6 +133,7 @@ def _server_runner(settings: Settings, reached: Reached, stack: ExitStack) -> _S
         limits=limits,
         reply_bytes=settings.max_response_bytes,
         remotes=handed.open,
+        surrogate_seconds=settings.surrogate_seconds,
     )
     stack.enter_context(closing(in_process))
     in_session = partial(handed_session, handed, reached.remote_sessions)
@@ -194,6 +200,7 @@ def _worker_settings(settings: Settings, limits: ModelLimits) -> WorkerSettings:
         settings.max_response_bytes,
         memory_bytes=table_memory_bytes(settings),
         has_cluster=settings.dask_scheduler is not None,
+        surrogate_seconds=settings.surrogate_seconds,
     )
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from onnxplain.v1 import explanation_service_pb2 as service_pb2
+from onnxplain.v1.explanation_service_pb2 import MethodOptions
+from onnxplain.v1.plan_pb2 import ExplanationPlan
 from onnxplain.v1.table_pb2 import Column
 from onnxplain_server.adapters.runner.in_process import InProcess
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
@@ -33,11 +35,16 @@ def runner() -> Iterator[InProcess]:
 
 
 def ask(
-    runner: InProcess, service=ServiceMethod.EXPLAIN, method="interactions", count=1, **request
+    runner: InProcess,
+    service=ServiceMethod.EXPLAIN,
+    method="interactions",
+    count=1,
+    options=None,
+    **request,
 ):
     """Ask about a network by a method, so many times, on 100 rows that are its own with noise."""
     known = json.loads((MODELS / "network_float.json").read_text())
-    asked = service_pb2.ExplainRequest(plots=False, row_count=100, **request)
+    asked = service_pb2.ExplainRequest(plots=False, **{"row_count": 100} | request)
     asked.model.content = (MODELS / "network_float.onnx").read_bytes()
     random = np.random.default_rng(0)
     for column, values in known["columns"].items():
@@ -45,12 +52,13 @@ def ask(
         noisy = numbers + random.normal(size=100) * np.nanstd(numbers)
         asked.table.columns.columns.append(Column(name=column, numbers=noisy))
     for _ in range(count):
-        getattr(asked.methods.add(), method).SetInParent()
+        asked.methods.append(MethodOptions(**{method: options or {}}))
     call = RequestContext(
         RequestControl(600), MemoryCache(2**20, Signer(b"a secret of the tests")), ""
     )
     reply = runner.answer(Call(service, asked.SerializeToString()), call).content
-    return service_pb2.ExplainResponse.FromString(reply)
+    kind = ExplanationPlan if service is ServiceMethod.PLAN else service_pb2.ExplainResponse
+    return kind.FromString(reply)
 
 
 @pytest.fixture(scope="module")
@@ -106,7 +114,6 @@ REFUSED = {
     "another method": ({"method": "partial_dependence"}, "does not estimate partial_dependence"),
     "a small budget": ({"budget_predicted_row_count": 150}, "budget_predicted_row_count to"),
     "a time": ({"budget_seconds": 5}, "leave budget_seconds out"),
-    "a plan": ({"service": ServiceMethod.PLAN}, "plans rehearse other engines"),
 }
 
 
@@ -132,3 +139,56 @@ def test_the_budget_that_a_refusal_names_is_enough_and_one_row_less_is_not(
         ask(runner, engine=SURROGATE, budget_predicted_row_count=needed - 1, count=2)
     answer = ask(runner, engine=SURROGATE, budget_predicted_row_count=needed, count=2)
     assert len(answer.explanations) == 2
+
+
+def test_a_plan_tells_the_rows_of_an_estimate_and_its_engine(runner: InProcess, estimated) -> None:
+    (plan,) = ask(
+        runner, ServiceMethod.PLAN, engine=SURROGATE, budget_predicted_row_count=BUDGET
+    ).methods
+
+    assert plan.engine == "SURROGATE"
+    assert estimated.receipt.predicted_row_count <= plan.predicted_row_count <= BUDGET
+    assert 0 < plan.seconds.low < plan.seconds.high
+
+
+@pytest.fixture(scope="module")
+def impatient() -> Iterator[InProcess]:
+    """A runner for which any prediction takes too long."""
+    runner = InProcess(threads=2, surrogate_seconds=1e-9)
+    yield runner
+    runner.close()
+
+
+def test_estimates_are_chosen_where_predictions_take_too_long(impatient, runner) -> None:
+    chosen, plan = ask(impatient), ask(impatient, ServiceMethod.PLAN)
+    asked = ask(runner, engine=SURROGATE)
+
+    assert (chosen.receipt.engine, plan.methods[0].engine) == (SURROGATE, "SURROGATE")
+    assert chosen.explanations == asked.explanations
+    (warning,) = [one for one in chosen.warnings if one.code == "ESTIMATED_BY_SURROGATE"]
+    for told in (warning.message, chosen.receipt.engine_reason, plan.methods[0].engine_reason):
+        assert re.search(r"redicting [\d,]+ rows would take about 0 s by the size of the model", told)
+
+
+KEPT = {
+    "short predictions": {"seconds": 3_600.0},
+    "off": {"seconds": 0.0},
+    "another engine": {"engine": service_pb2.ExplainRequest.BLACK_BOX},
+    "a budget": {"budget_predicted_row_count": 50_000},
+    "another method": {"method": "partial_dependence"},
+    "an option": {"options": {"knot_count": 5}},
+    "fewer predictions than thrice an estimate": {"row_count": 20},
+}
+
+
+@pytest.mark.parametrize("request_", KEPT.values(), ids=KEPT)
+def test_other_requests_are_answered_by_the_black_box(request_) -> None:
+    given = {"seconds": 1e-9} | request_
+    runner = InProcess(threads=2, surrogate_seconds=given.pop("seconds"))
+    try:
+        answer = ask(runner, **given)
+    finally:
+        runner.close()
+
+    assert answer.receipt.engine == service_pb2.ExplainRequest.BLACK_BOX
+    assert "ESTIMATED_BY_SURROGATE" not in {one.code for one in answer.warnings}

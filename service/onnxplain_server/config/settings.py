@@ -18,6 +18,7 @@ from onnxplain_server.config.setting_types import (
     RedisUrl,
     Text,
 )
+from onnxplain_server.core.model_limits import SURROGATE_SECONDS
 from onnxplain_server.core.systems.processors import processor_count
 
 
@@ -99,6 +100,13 @@ class Settings(ClusterSettings):
     )
     max_planned_rows: float = Field(
         1e10, description="Most rows that a request may plan to predict.", ge=1
+    )
+    surrogate_seconds: float = Field(
+        SURROGATE_SECONDS,
+        description="Time of predictions, by the size of a model, beyond which interactions are "
+        "estimated by the engine SURROGATE where a request names no engine; 0: never.",
+        ge=0,
+        le=86_400,
     )
     max_node_count: int = Field(
         2_000, description="Most nodes in a model; loading time grows with their square.", ge=1

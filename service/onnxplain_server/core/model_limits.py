@@ -1,4 +1,4 @@
-"""Complexity limits for models: settings of a server, which its workers obey."""
+"""Limits for models, of complexity and of time: settings of a server, which its workers obey."""
 
 from __future__ import annotations
 
@@ -34,3 +34,6 @@ class ModelLimits:
 
 
 DEFAULT_LIMITS = ModelLimits()
+
+SURROGATE_SECONDS = 60.0
+"""Time of predictions beyond which interactions are estimated, by default."""

@@ -30,7 +30,7 @@ from onnxplain_server.explain.engines.unused import unused_told
 from onnxplain_server.explain.output_choice import explained_outputs
 from onnxplain_server.explain.prediction.expressions import read_predictions
 from onnxplain_server.explain.prediction.model import PredictionModel
-from onnxplain_server.explain.question import Question
+from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.resources import ClassMargin, Resources
 from onnxplain_server.explain.sample import BoundTable, Sample, take_sample
 from onnxplain_server.explain.single_flight_host import SingleFlightHost
@@ -75,6 +75,8 @@ class BoundRequest:
         The engine, once a method has needed one.
     is_model_used : bool
         Whether a method has read the model.
+    estimated_because : str
+        Why the engine SURROGATE was chosen, where the request leaves the engine open.
     """
 
     def __init__(
@@ -94,6 +96,7 @@ class BoundRequest:
         self.question = question
         self.choice: EngineChoice | None = None
         self.is_model_used = False
+        self.estimated_because = ""
         self.given_model = model
         self.given_table = bound_table.table if bound_table else None
         self._given_bound_table = bound_table
@@ -107,6 +110,18 @@ class BoundRequest:
         """Return the request for these outputs; it shares the rows, the ledger and the cache."""
         _ = self.tabular_choice  # what the receipt tells is the engine of the request as sent
         return self._asking(_OF_OUTPUTS, output_indices=outputs, outputs=())
+
+    def by_surrogate(self, row_count: int, because: str) -> BoundRequest:
+        """Return the request for the engine SURROGATE with a budget of predicted rows, and why."""
+        before = self.tabular_choice
+        copied = self._asking(
+            ("tabular_choice", *_OF_OUTPUTS[2:]),
+            engine=Engine.SURROGATE,
+            budget_predicted_row_count=row_count,
+        )
+        copied.choice, copied.estimated_because = None, because
+        copied.choice = replace(copied.tabular_choice, notes=before.notes)
+        return copied
 
     def _asking(self, dependent: tuple[str, ...], **changed: Any) -> BoundRequest:
         copied = copy(self)
@@ -244,6 +259,7 @@ class BoundRequest:
                 self.question,
                 replace(self.resources, request_key=request_key),
                 self.ledger,
+                self.estimated_because or "it was asked for",
             )
         unused = unused_told(self.model, features.names, self.output_indices)
         choice = replace(choice, reason=choice.reason + unused)

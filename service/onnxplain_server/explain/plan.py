@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Model
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.explanation import Explanation
@@ -32,10 +31,12 @@ from onnxplain_server.explain.planning.rehearsal import (
 )
 from onnxplain_server.explain.planning.rehearsed_engine import RehearsedBlackBox
 from onnxplain_server.explain.planning.savings import TimedPart, savings
+from onnxplain_server.explain.planning.surrogate_choice import within_seconds
 from onnxplain_server.explain.prepared_method import prepare_method
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.resources import Resources
+from onnxplain_server.explain.rows.surrogate_budget import may_be_estimated
 from onnxplain_server.explain.sample import BoundTable
 from onnxplain_server.explain.task import Task
 from onnxplain_server.explain.use_case import check_question
@@ -69,14 +70,15 @@ def plan_explanation(
     It takes some tenths of a second, and a model that is slow predicts some hundred rows.
     """
     check_question(question)
-    _refuse_surrogate(question)
     host, additive = RehearsalHost(resources.host), set[int]()
     rows_once = bool(question.methods) and all(
         preparation_of(options).rows_once for options in question.methods
     )
 
     def bound(own: Resources) -> BoundRequest:
-        return BoundRequest(model, table, question, replace(own, host=host), rows_once=rows_once)
+        given = replace(own, host=host)
+        request = BoundRequest(model, table, question, given, rows_once=rows_once)
+        return within_seconds(request) if may_be_estimated(request) else request
 
     engine = partial(RehearsedBlackBox, additive=additive)
     request = bound(replace(resources, black_box=engine))
@@ -86,7 +88,8 @@ def plan_explanation(
     if _may_predict(request):
         is_moving = any(own.moves_few_features for own in declared)
         pace = prediction_pace(request, is_moving=is_moving)
-    if pace and any(own.leaves_out_additive for own in declared):
+    is_estimate = request.question.engine is Engine.SURROGATE
+    if pace and not is_estimate and any(own.leaves_out_additive for own in declared):
         additive |= additive_features(bound(resources), pace.rows)
     rehearsals = [_rehearse(part, host, pace.rows if pace else 0.0) for part in parts]
     measuring = _Measuring(host, pace, size_of, _TRIAL_SECONDS / len(parts))
@@ -97,16 +100,6 @@ def plan_explanation(
         for p, r, method in zip(parts, rehearsals, methods, strict=True)
     ]
     return ExplanationPlan(methods, peak_bytes(request, methods, answer_bytes), savings(timed))
-
-
-def _refuse_surrogate(question: Question) -> None:
-    if question.engine is Engine.SURROGATE:
-        raise ExplainError(
-            Reason.INVALID_OPTION,
-            "plans rehearse other engines: SURROGATE predicts no more rows than "
-            "budget_predicted_row_count, or 10,000 without it",
-            "engine",
-        )
 
 
 def _parts(request: BoundRequest, real: Callable[[], BoundRequest]) -> Sequence[_Part]:

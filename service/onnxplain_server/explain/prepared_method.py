@@ -57,6 +57,14 @@ class PreparedMethod:
             return result
 
 
+def prepare_methods(request: BoundRequest) -> list[PreparedMethod]:
+    """Prepare the methods that a request names."""
+    return [
+        prepare_method(request, options, f"methods[{i}].{method_of(options).name}")
+        for i, options in enumerate(request.question.methods)
+    ]
+
+
 def prepare_method(request: BoundRequest, options: Options, path: str) -> PreparedMethod:
     """Prepare a method of a request.
 

@@ -112,6 +112,9 @@ class Resources:
         columns where the model does not tell it.
     margin : callable () -> ClassMargin or Refusal
         Reads the class scores.
+    surrogate_seconds : float
+        Time of predictions beyond which interactions are estimated by the engine SURROGATE, where
+        a request leaves the engine open; 0: never.
     additive : callable () -> AdditiveModel, KernelModel or Refusal
         Reads the model as a link of sums of terms, or of kernels, or says why it is none.
     first_layers : callable () -> FirstLayers or Refusal
@@ -147,6 +150,7 @@ class Resources:
     call_threads: ThreadPoolExecutor | None = None
     row_seconds: Callable[[], float] | None = None
     written: Callable[[], WrittenModel] = WrittenModel
+    surrogate_seconds: float = 0.0
     additive: Callable[[], AdditiveModel | KernelModel | Refusal] = _no_terms
     first_layers: Callable[[], FirstLayers | Refusal] = _no_layers
 

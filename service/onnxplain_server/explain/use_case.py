@@ -24,14 +24,18 @@ from onnxplain_server.explain.expected_predictions.compare import (
 from onnxplain_server.explain.expected_predictions.comparison import PredictionComparison
 from onnxplain_server.explain.explanation import Explanation
 from onnxplain_server.explain.methods.compared_outputs import unclear_target
-from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_method
+from onnxplain_server.explain.prepared_method import (
+    PreparedMethod,
+    prepare_method,
+    prepare_methods,
+)
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.explain.resources import Resources
 from onnxplain_server.explain.rows.one_hot_columns import one_hot_notes
 from onnxplain_server.explain.rows.prediction_checks import check_prediction
 from onnxplain_server.explain.rows.row_notes import rows_drawn, rows_not_clustered
-from onnxplain_server.explain.rows.surrogate_budget import check_surrogate
+from onnxplain_server.explain.rows.surrogate_budget import check_surrogate, may_be_estimated
 from onnxplain_server.explain.sample import BoundTable
 from onnxplain_server.explain.task import Job
 from onnxplain_server.methods.registry import Result, method_of
@@ -99,10 +103,8 @@ def explain(
     _check_alone([preparation.is_alone for preparation in preparations])
     rows_once = all(preparation.rows_once for preparation in preparations)
     request = BoundRequest(model, table, question, resources, rows_once=rows_once)
-    prepared = [
-        prepare_method(request, options, f"methods[{i}].{method_of(options).name}")
-        for i, options in enumerate(question.methods)
-    ]
+    request = _estimated(request)
+    prepared = prepare_methods(request)
     sized, notes = _within_budget(request, prepared)
     comparing = prepare_comparison(request, table)
     _reserve(request, sum(method.job.cost for method in sized) + _cost(comparing))
@@ -115,6 +117,15 @@ def explain(
 
 def _cost(comparing: ComparisonJob | None) -> int:
     return comparing.cost if comparing else 0
+
+
+def _estimated(request: BoundRequest) -> BoundRequest:
+    """Return the request, for the engine SURROGATE where predictions would take too long."""
+    if not may_be_estimated(request):
+        return request
+    from onnxplain_server.explain.planning.surrogate_choice import within_seconds
+
+    return within_seconds(request)
 
 
 def _within_budget(

@@ -40,6 +40,7 @@ def answerers(settings: WorkerSettings) -> Mapping[FrameKind, Answerer]:
         loading=RemoteHost.loading,
         reply_bytes=settings.reply_bytes,
         remotes=handed.open,
+        surrogate_seconds=settings.surrogate_seconds,
     )
     computer = _Computer(runner, handed, settings)
     return {FrameKind.CALL: computer.answer}

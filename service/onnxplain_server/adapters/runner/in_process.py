@@ -31,6 +31,7 @@ from onnxplain_server.adapters.runner.request_parts import (
 from onnxplain_server.adapters.runner.rows.described_tables import DescribedTables
 from onnxplain_server.adapters.runner.rows.predicted_rows import PredictionRequests
 from onnxplain_server.adapters.runner.table_cache import TableCache
+from onnxplain_server.adapters.runner.timed_model import TimedModel
 from onnxplain_server.adapters.runner.worker_opening import open_calls
 from onnxplain_server.core.interfaces import AnswerHost, Call, ComputationHost, Host
 from onnxplain_server.core.model import Scale
@@ -38,7 +39,7 @@ from onnxplain_server.core.model_limits import DEFAULT_LIMITS, ModelLimits
 from onnxplain_server.core.remote.models import RemoteModels
 from onnxplain_server.core.request import NO_WORK, Reply, RequestFile, ServiceMethod, Work
 from onnxplain_server.core.table import Table
-from onnxplain_server.explain import BoundTable, TreeMemo, explain
+from onnxplain_server.explain import BoundTable, Question, Resources, TreeMemo, explain
 from onnxplain_server.explain.rows.predict import PredictedTable
 from onnxplain_server.explain.streaming.streamed_rows import StreamedRows
 from onnxplain_server.telemetry.spans import span
@@ -72,6 +73,8 @@ class InProcess:
         Opens models behind addresses; by default, none may be asked.
     workers : PredictionWorkers or None
         They predict for the black-box engine, in place of threads of this process.
+    surrogate_seconds : float
+        See `Resources.surrogate_seconds`.
     """
 
     def __init__(  # noqa: PLR0917 - its parts
@@ -83,6 +86,7 @@ class InProcess:
         reply_bytes: float = math.inf,
         remotes: RemoteModels = no_remote_models,
         workers: PredictionWorkers | None = None,
+        surrogate_seconds: float = 0.0,
     ) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="predict")
         self._models = LoadedModels(model_count, limits, loading)
@@ -91,6 +95,7 @@ class InProcess:
         self._loading = loading
         self._reply_bytes = reply_bytes
         self._remotes = remotes
+        self._surrogate_seconds = surrogate_seconds
         described = DescribedTables(self._models, self._tables, remotes)
         self._workers = workers
         bind = self._bound_rows
@@ -138,7 +143,7 @@ class InProcess:
         asked = open_calls(self._read(call, host, table), workers, self._limits)
         with closing(asked):
             publish = asked.checking(publisher(asked.message, host, call.reply_format))
-            model, bound_table, question, resources = asked.arguments(self._models, self._threads)
+            model, bound_table, question, resources = self._arguments(asked)
             result = explain(model, bound_table, question, replace(resources, publish=publish))
             asked.finish()
         with span("encode"):
@@ -154,10 +159,16 @@ class InProcess:
 
         asked = open_calls(self._read(call, host), self._workers, self._limits)
         with closing(asked):
-            planned = plan_explanation(
-                *asked.arguments(self._models, self._threads), answer.size_of(asked.message)
-            )
+            planned = plan_explanation(*self._arguments(asked), answer.size_of(asked.message))
         return plan.write(planned), NO_WORK
+
+    def _arguments(
+        self, asked: Asked
+    ) -> tuple[TimedModel | None, BoundTable | None, Question, Resources]:
+        """Return the arguments of the use cases."""
+        model, table, asked_question, resources = asked.arguments(self._models, self._threads)
+        resources = replace(resources, surrogate_seconds=self._surrogate_seconds)
+        return model, table, asked_question, resources
 
     def _read(
         self, call: Call, host: ComputationHost, large_table: LargeTable | None = None

@@ -27,10 +27,14 @@ class MethodWarning(Enum):
     ESTIMATED_BY_SURROGATE = WarningDeclaration(
         WarningSection.EFFECTS,
         cause=(
-            "The [engine](engines.md#surrogates) `SURROGATE` was asked for: numbers are estimates "
-            "from few predictions; the message has how well the surrogate predicts"
+            "The [engine](engines.md#surrogates) `SURROGATE` was asked for, or predicting would "
+            "have taken longer than the setting `surrogate_seconds`: numbers are estimates from "
+            "few predictions; the message has how well the surrogate predicts"
         ),
-        remedy="Read the intervals, or raise `budget_predicted_row_count`",
+        remedy=(
+            "Read the intervals, raise `budget_predicted_row_count`, or ask for the engine "
+            "`BLACK_BOX`"
+        ),
         tells=Tells.HOW_IT_WAS_MADE,
     )
     WEAK_EFFECT = WarningDeclaration(

@@ -93,8 +93,14 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
     question: Question,
     resources: Resources,
     ledger: Ledger,
+    because: str = "it was asked for",
 ) -> EngineChoice:
     """Choose the requested engine, or else the first that applies: trees, additive, black box.
+
+    Parameters
+    ----------
+    because : str
+        Why there is an engine in the question.
 
     Raises
     ------
@@ -103,9 +109,9 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
     """
     predictor = Predictor(model, outputs, ledger, resources.batch_size, resources.predicting)
     if question.engine is Engine.BLACK_BOX:
-        return _black_box(predictor, question, resources, "it was asked for")
+        return _black_box(predictor, question, resources, because)
     if question.engine is Engine.SURROGATE:
-        return _surrogate(predictor, question)
+        return _surrogate(predictor, question, because)
     trees = resources.trees()
     explained = trees if isinstance(trees, Refusal) else _explained_trees(trees, model, features)
     if isinstance(explained, Refusal) or question.engine is Engine.ADDITIVE:
@@ -232,11 +238,11 @@ def _black_box(
     )
 
 
-def _surrogate(predictor: Predictor, question: Question) -> EngineChoice:
+def _surrogate(predictor: Predictor, question: Question, because: str) -> EngineChoice:
     identity = _identity(question)
     return EngineChoice(
         Engine.SURROGATE,
-        "effects are estimated by a surrogate and few predictions, because it was asked for",
+        f"effects are estimated by a surrogate and few predictions, because {because}",
         (),
         QUADRATIC_ROWS,
         lambda background: SampledHybrids(predictor, background, identity),

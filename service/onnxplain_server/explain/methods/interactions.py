@@ -18,7 +18,10 @@ from onnxplain_server.explain.methods.interaction_approximation import (
     knots_unnecessary,
     remarks,
 )
-from onnxplain_server.explain.methods.support.surrogate_interactions import prepare_estimate
+from onnxplain_server.explain.methods.support.surrogate_interactions import (
+    estimate_seconds,
+    prepare_estimate,
+)
 from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.registry import Change, Preparation, to_its_end
 from onnxplain_server.explain.sample import Sample
@@ -214,6 +217,7 @@ PREPARATION = Preparation(
     leaves_out_additive=True,
     is_quadratic_on_trees=True,
     has_estimate=True,
+    seconds=estimate_seconds,
     sample_shares=(16, 4),
     has_small_samples=True,
     with_intervals=_with_intervals,

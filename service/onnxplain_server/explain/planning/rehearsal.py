@@ -14,6 +14,7 @@ from typing import Any
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import ComputationHost
 from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.registry import Rehearsing, preparation_of
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods.registry import Options, Result
@@ -146,7 +147,8 @@ def rehearse(
     if is_tree and not own.is_predicted_on_trees:
         return _on_trees(host, job, start)
     unplanned = request.ledger.predicted - before
-    match own.rehearsing(job.options):
+    is_estimate = request.question.engine is Engine.SURROGATE
+    match Rehearsing.BY_BOUND if is_estimate else own.rehearsing(job.options):
         case Rehearsing.BY_SEARCH if searches_by_trial(job):
             return _searched(request, host, job, before, pace)
         case Rehearsing.BY_SEARCH:

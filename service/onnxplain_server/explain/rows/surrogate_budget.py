@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.methods.registry import method_of
 
-_PREDICTED_ROWS = 10_000
+PREDICTED_ROWS = 10_000
 """Rows that are predicted where the request has no budget."""
 
 
@@ -38,6 +39,24 @@ def check_surrogate(question: Question) -> None:
         )
 
 
+def may_be_estimated(request: BoundRequest) -> bool:
+    """Return whether a request leaves the engine open, and names only what is estimated.
+
+    Requests that name an engine or a budget keep it; tables in blocks are read by their sample.
+    """
+    question, resources = request.question, request.resources
+    is_open = (
+        question.engine is None
+        and question.budget_seconds is None
+        and question.budget_predicted_row_count is None
+    )
+    if not question.methods or not is_open or not request.has_model:
+        return False
+    if not resources.surrogate_seconds or resources.streamed is not None:
+        return False
+    return all(preparation_of(options).has_estimate for options in question.methods)
+
+
 def hybrid_count(question: Question, row_count: int, fewest: int) -> int:
     """Return how many hybrid rows a method predicts: those of the budget, without the rows.
 
@@ -54,7 +73,7 @@ def hybrid_count(question: Question, row_count: int, fewest: int) -> int:
         INVALID_OPTION if the budget does not reach for them.
     """
     budget, methods = question.budget_predicted_row_count, len(question.methods)
-    count = int((_PREDICTED_ROWS if budget is None else budget) // methods) - row_count
+    count = int((PREDICTED_ROWS if budget is None else budget) // methods) - row_count
     if count < fewest:
         needed = methods * (row_count + fewest)
         raise ExplainError(

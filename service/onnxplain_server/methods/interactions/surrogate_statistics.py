@@ -55,6 +55,8 @@ def compute_by_surrogate(
     output_names: tuple[str, ...],
     options: Options,
     clip: Clip,
+    *,
+    because: str = "",
 ) -> Result:
     """Estimate the statistics.
 
@@ -65,6 +67,8 @@ def compute_by_surrogate(
         Features of the model.
     clip : Clip
         Sets mean squares that are rounding errors to 0.
+    because : str
+        Why they are estimated, where the request did not ask for that.
     """
     squares = measure.squares
     outputs = measure.run(lambda sizes: _pairs(sizes, options, measure, len(output_names)))
@@ -87,7 +91,7 @@ def compute_by_surrogate(
         (),
         tuple(of("importance", group) for group in single),
         options.resampling,
-        (_note(measure, outputs),),
+        (_note(measure, outputs, because),),
     )
 
 
@@ -174,7 +178,7 @@ def _spread(
     return float(error), low, high, value - center
 
 
-def _note(measure: SurrogateMeasurement, outputs: Sequence[MeasuredOutput]) -> Note:
+def _note(measure: SurrogateMeasurement, outputs: Sequence[MeasuredOutput], because: str) -> Note:
     fidelity = min(own.fidelity for own in outputs)
     of_outputs = " for the output where it is lowest" if len(outputs) > 1 else ""
     doubt = (
@@ -182,10 +186,13 @@ def _note(measure: SurrogateMeasurement, outputs: Sequence[MeasuredOutput]) -> N
         if fidelity < _LOW_FIDELITY
         else ""
     )
+    subject = f"As {because}, interactions" if because else "Interactions"
+    other = ", or ask for the engine BLACK_BOX" if because else ""
     message = (
-        f"Interactions are estimates from {measure.predicted_count:,} predicted hybrid rows, by "
+        f"{subject} are estimates from {measure.predicted_count:,} predicted hybrid rows, by "
         f"boosted trees that explain {max(fidelity, 0):.1%} of the variance of hybrid rows that "
-        f"they have not seen{of_outputs}.{doubt} Standard errors and intervals are those of the "
-        "estimate for these rows; raise budget_predicted_row_count for smaller ones."
+        f"they have not seen{of_outputs}.{doubt} Standard errors and intervals are those "
+        "of the estimate for these rows; raise budget_predicted_row_count for smaller "
+        f"ones{other}."
     )
     return Note(MethodWarning.ESTIMATED_BY_SURROGATE, message)

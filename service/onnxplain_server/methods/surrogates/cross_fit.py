@@ -140,10 +140,15 @@ class SurrogateFitting:
         count = len(sample.blocks)
         fold = np.arange(count) % min(FOLDS, count)
         left_out = [fold == number for number in range(int(fold.max()) + 1)]
-        fitted = self._threads.map(lambda own: self._fitted(sample, output, own), left_out)
+
+        def fit(own: Flags) -> tuple[BoostedTrees, BlockValues]:
+            trees = self._fitted(sample, output, own)
+            return trees, self._values(sample, trees)
+
+        fitted = [*self._threads.map(fit, left_out)]  # before effects, which need these threads
         folds = [
-            FoldSurrogate(own, self._exact(trees), self._values(sample, trees))
-            for own, trees in zip(left_out, list(fitted), strict=True)
+            FoldSurrogate(own, self._exact(trees), values)
+            for own, (trees, values) in zip(left_out, fitted, strict=True)
         ]
         return CrossFit(tuple(folds), _fidelity(sample.values(output), folds))
 

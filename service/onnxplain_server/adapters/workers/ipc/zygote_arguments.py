@@ -54,6 +54,8 @@ class WorkerSettings:
     kind : WorkerKind
     memory_bytes : int
         Tables that would need more are read in blocks.
+    surrogate_seconds : float
+        Time of predictions beyond which interactions are estimated; 0: never.
     has_cluster : bool
         Whether requests whose table is read in blocks by URI come with a socket to a cluster.
     """
@@ -66,6 +68,7 @@ class WorkerSettings:
     kind: WorkerKind = WorkerKind.COMPUTE
     memory_bytes: int = 2**63 - 1
     has_cluster: bool = False
+    surrogate_seconds: float = 0.0
 
     def to_json(self) -> str:
         """Encode as a command-line argument."""

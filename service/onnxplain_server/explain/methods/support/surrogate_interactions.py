@@ -7,8 +7,10 @@ from typing import Any
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.effects.sampled_hybrids import SampledHybrids
+from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.learning_library import require_learning_library
 from onnxplain_server.explain.methods.interaction_approximation import remarks
+from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.rows.surrogate_budget import hybrid_count
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods.interactions import Options, Result
@@ -22,6 +24,7 @@ from onnxplain_server.methods.interactions.surrogate_statistics import (
     compute_by_surrogate,
     pair_limit,
 )
+from onnxplain_server.methods.surrogates.cross_fit import FOLDS
 
 _REFUSED: tuple[tuple[str, str], ...] = (
     ("threeway_feature_count", "triples are not estimated"),
@@ -32,6 +35,12 @@ _REFUSED: tuple[tuple[str, str], ...] = (
     ("absolute_threshold", "it would set estimates to 0 that chance made small"),
 )
 """Options that the engine does not serve, and why."""
+
+
+_FIT_SECONDS, _ROW_SECONDS, _VALUE_SECONDS = 0.5, 1.6e-5, 1e-6
+"""Seconds of a fit: in any case, for each row, and for each of its values."""
+_TERM_SECONDS = 6e-6
+"""Seconds of an exact term of a surrogate, for each row."""
 
 
 def prepare_estimate(task: Task, options: Options) -> Job[Result]:
@@ -62,6 +71,20 @@ def prepare_estimate(task: Task, options: Options) -> Job[Result]:
     )
 
 
+def estimate_seconds(request: BoundRequest, job: Job[Result]) -> float | None:
+    """Return the seconds that an estimate takes beside its predictions; None for other engines.
+
+    Surrogates are fitted to all hybrid rows once for each fold, and once to choose pairs.
+    """
+    if request.question.engine is not Engine.SURROGATE:
+        return None
+    width, fits = len(request.sample.features.names), FOLDS + 1
+    fitting = _FIT_SECONDS + job.cost * (_ROW_SECONDS + width * _VALUE_SECONDS)
+    terms = (2 * width + comb(width, 2)) * len(request.background) * _TERM_SECONDS
+    threads = request.resources.threads._max_workers  # noqa: SLF001 - as nothing else tells it
+    return len(request.output_indices) * fits * (fitting / min(threads, FOLDS) + terms)
+
+
 def _fewest(options: Options, feature_count: int, output_count: int) -> int:
     """Return the fewest hybrid rows from which the statistics asked for are estimated."""
     pairs = comb(feature_count, 2)
@@ -86,7 +109,8 @@ def _run(
     )
     zeros = clip(outputs, background.weights, effects.rounding_error(), None)
     names = background.features.names
-    result = compute_by_surrogate(measure, names, effects.output_names, options, zeros)
+    output_names, because = effects.output_names, task.request.estimated_because
+    result = compute_by_surrogate(measure, names, output_names, options, zeros, because=because)
     effects.release(count - measure.predicted_count)
     return result
 

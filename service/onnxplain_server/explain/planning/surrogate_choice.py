@@ -1,0 +1,55 @@
+"""Choice of the engine SURROGATE, where predictions of a request would take too long."""
+
+from __future__ import annotations
+
+from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.explain.bound_request import BoundRequest
+from onnxplain_server.explain.planning.nominal_pace import nominal_pace
+from onnxplain_server.explain.prepared_method import prepare_methods
+from onnxplain_server.explain.question import Engine
+from onnxplain_server.explain.rows.surrogate_budget import PREDICTED_ROWS
+
+_MOST_PREDICTED_ROWS = 100_000
+"""Rows of a method whose surrogates are fitted in some seconds for each output."""
+_LEAST_SAVING = 3
+"""Times as many rows that the black box would predict."""
+
+
+def within_seconds(request: BoundRequest) -> BoundRequest:
+    """Return a request, for the engine SURROGATE where predictions would take too long.
+
+    Time is that of the model's size, not of a clock: equal requests have equal answers. Options
+    that the engine does not take are left to the black box.
+
+    Parameters
+    ----------
+    request : BoundRequest
+        See `may_be_estimated`.
+
+    Raises
+    ------
+    ExplainError
+        As preparing the methods raises it.
+    """
+    prepared = prepare_methods(request)
+    if request.choice is None or request.choice.engine is not Engine.BLACK_BOX:
+        return request
+    predicted, pace = sum(method.predicted_row_count for method in prepared), nominal_pace(request)
+    seconds, limit = predicted / pace, request.resources.surrogate_seconds
+    rows = len(prepared) * int(min(max(limit * pace, PREDICTED_ROWS), _MOST_PREDICTED_ROWS))
+    if seconds <= limit or predicted < _LEAST_SAVING * rows:
+        return request
+    by = (
+        "the size of the model"
+        if request.resources.row_seconds
+        else "the pace of models of unknown size"
+    )
+    because = f"predicting {predicted:,} rows would take about {seconds:,.0f} s by {by}"
+    estimated = request.by_surrogate(rows, because)
+    try:
+        prepare_methods(estimated)
+    except ExplainError as error:
+        if error.reason is not Reason.INVALID_OPTION:
+            raise
+        return request
+    return estimated
