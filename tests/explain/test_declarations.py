@@ -30,7 +30,7 @@ REPORTED = {
 TEXTS = {"findings", "sentences", "title", "question", "limits"}
 DECLARED = {
     "interactions": {
-        "has_estimate",
+        *("has_estimate", "seconds"),
         *("moves_few_features", "leaves_out_additive", "is_quadratic_on_trees", "is_count_exact"),
         *("sample_shares", "has_small_samples", "with_intervals", "costliest", "changes"),
         *("warm_up", "resamples_rows", "single_features"),

@@ -260,7 +260,11 @@ type ExplainRequest struct {
 	// Default: RESPONSE; for attributions as the only method MARGIN, where the
 	// model has one and `prediction` is not asked.
 	Scale ModelDescription_Scale `protobuf:"varint,7,opt,name=scale,proto3,enum=onnxplain.v1.ModelDescription_Scale" json:"scale,omitempty"`
-	// Optional. What computes the effects. Default: chosen for the model.
+	// Optional. What computes the effects. Default: the first of TREES, ADDITIVE and
+	// BLACK_BOX that applies to the model; in place of BLACK_BOX, SURROGATE for a
+	// request without a budget that names only interactions, where predictions would
+	// take longer than the setting `surrogate_seconds` of the server, by the size of
+	// the model. Then the warning ESTIMATED_BY_SURROGATE tells why.
 	Engine ExplainRequest_Engine `protobuf:"varint,8,opt,name=engine,proto3,enum=onnxplain.v1.ExplainRequest_Engine" json:"engine,omitempty"`
 	// Optional. Number of rows to draw, without replacement, before computing; all
 	// rows if the table has no more. Each explanation reports the rows that it

@@ -84,10 +84,8 @@ def plan_explanation(
     request = bound(replace(resources, black_box=engine))
     parts = _parts(request, lambda: bound(resources))
     declared = [preparation_of(part.options) for part in parts]
-    pace = None
-    if _may_predict(request):
-        is_moving = any(own.moves_few_features for own in declared)
-        pace = prediction_pace(request, is_moving=is_moving)
+    is_moving = any(own.moves_few_features for own in declared)
+    pace = prediction_pace(request, is_moving=is_moving) if _may_predict(request) else None
     is_estimate = request.question.engine is Engine.SURROGATE
     if pace and not is_estimate and any(own.leaves_out_additive for own in declared):
         additive |= additive_features(bound(resources), pace.rows)

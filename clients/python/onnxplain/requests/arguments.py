@@ -96,7 +96,10 @@ class RequestOptions(TypedDict, total=False):
         attributions as the only method MARGIN, where the model has one and `prediction` is not
         asked.
     engine : "TREES", "BLACK_BOX", "ADDITIVE" or "SURROGATE", optional
-        What computes the effects. Default: chosen for the model.
+        What computes the effects. Default: the first of TREES, ADDITIVE and BLACK_BOX that applies
+        to the model; in place of BLACK_BOX, SURROGATE for a request without a budget that names
+        only interactions, where predictions would take longer than the setting `surrogate_seconds`
+        of the server, by the size of the model. Then the warning ESTIMATED_BY_SURROGATE tells why.
     row_count : int, optional
         Number of rows to draw, without replacement, before computing; all rows if the table has no
         more. Each explanation reports the rows that it used, in `Explanation.rows`. At least 2;
@@ -385,7 +388,11 @@ class ExplainCall(FittedCalls, ABC):
             attributions as the only method MARGIN, where the model has one and `prediction` is not
             asked.
         engine : "TREES", "BLACK_BOX", "ADDITIVE" or "SURROGATE", optional
-            What computes the effects. Default: chosen for the model.
+            What computes the effects. Default: the first of TREES, ADDITIVE and BLACK_BOX that
+            applies to the model; in place of BLACK_BOX, SURROGATE for a request without a budget
+            that names only interactions, where predictions would take longer than the setting
+            `surrogate_seconds` of the server, by the size of the model. Then the warning
+            ESTIMATED_BY_SURROGATE tells why.
         row_count : int, optional
             Number of rows to draw, without replacement, before computing; all rows if the table has
             no more. Each explanation reports the rows that it used, in `Explanation.rows`. At least

@@ -81,18 +81,14 @@ def compute_by_surrogate(
         joint = [table["joint", group] for table in tables] if order == "pairwise" else exact
         return _statistic(own, numerators, joint, clip)
 
+    def of_all(order: str, groups: Sequence[Group]) -> tuple[Statistic, ...]:
+        return tuple(of(order, group) for group in groups)
+
     single = [(j,) for j in measure.features]
-    return Result(
-        output_names,
-        squares,
-        of("total", ()),
-        tuple(of("overall", group) for group in single),
-        tuple(of("pairwise", group) for group in measure.pairs),
-        (),
-        tuple(of("importance", group) for group in single),
-        options.resampling,
-        (_note(measure, outputs, because),),
-    )
+    pairs, importances = of_all("pairwise", measure.pairs), of_all("importance", single)
+    overall, notes = of_all("overall", single), (_note(measure, outputs, because),)
+    total, resampling = of("total", ()), options.resampling
+    return Result(output_names, squares, total, overall, pairs, (), importances, resampling, notes)
 
 
 def _pairs(
