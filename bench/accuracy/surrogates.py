@@ -184,7 +184,8 @@ class Case(NamedTuple):
     seconds: float
 
 
-def _background(x: Matrix) -> Background:
+def background(x: Matrix) -> Background:
+    """Return rows as a background, of features named x0, x1 and so on."""
     names = tuple(f"x{j}" for j in range(x.shape[1]))
     features = Features(names, tuple(x.T.copy()), (np.dtype(np.float64),) * x.shape[1], "X")
     return unmerged(features, np.ones(len(x)), np.arange(len(x)))
@@ -220,7 +221,7 @@ def cases(problem: Problem, budgets: Sequence[int], seed: int) -> Iterator[Case]
             return predict(x[sources, np.arange(x.shape[1])])[:, None]
 
         with ThreadPoolExecutor(1) as threads:
-            rows = ModelRows(_background(x), hybrids.rows[:, None], mixed)
+            rows = ModelRows(background(x), hybrids.rows[:, None], mixed)
             features = range(x.shape[1])
             count = budget - _ROWS
             parts = rows, features, count, seed, threads, Ledger(host)

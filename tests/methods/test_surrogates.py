@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from onnxplain_server.methods.interactions.surrogate_measurement import share_out
-from onnxplain_server.methods.interactions.surrogate_statistics import EstimatedSquare
+from onnxplain_server.methods.interactions.surrogate_statistics import EstimatedSquare, _spread
 from onnxplain_server.methods.surrogates import contrasts
 from onnxplain_server.methods.surrogates.corrected import CorrectedBlocks, Correction
 from onnxplain_server.methods.surrogates.cross_fit import CrossFit, FoldSurrogate
@@ -189,6 +189,20 @@ def test_intervals_hold_the_value_that_is_told(value, unbiased):
     lower, upper = EstimatedSquare(value, unbiased, error=0.3, reach=0.1).ends
 
     assert lower <= value <= upper
+
+
+@pytest.mark.parametrize(
+    ("unbiased", "reach", "interval"), [(-0.2, 0.1, (0, 1)), (0.0, 0.1, (0, 1)), (0.0, 0.0, (0, 0))]
+)
+def test_a_ratio_to_an_estimate_of_nothing_is_not_known_to_be_0(unbiased, reach, interval):
+    """Where it is known that there is no joint effect, the ratio is 0."""
+    above = EstimatedSquare(0.01, 0.01, error=0.005, reach=0.01)
+    below = EstimatedSquare(0.0, unbiased, error=reach / 2, reach=reach)
+
+    error, *ends, bias = _spread(0.0, above, below)
+
+    assert tuple(ends) == interval
+    assert (error, bias) == (interval[1], 0)
 
 
 def test_blocks_go_where_interactions_are_strong_within_the_budget():

@@ -158,10 +158,10 @@ def _spread(
     Their errors are taken as independent, which overstates that of their ratio where they are
     estimated from the same hybrids. Where the denominator may be a small part of its estimate, a
     ratio is not about linear in it: the interval then holds the ratios to both ends of it, up
-    to 1.
+    to 1. Nothing is known of a ratio to an estimate of 0 that may be more: 0 to 1.
     """
     if below.value == 0:
-        return 0.0, 0.0, 0.0, 0.0
+        return (1.0, 0.0, 1.0, 0.0) if below.reach > 0 else (0.0, 0.0, 0.0, 0.0)
     if below.unbiased - below.reach < _OWN_PAIR_SHARE * below.value:
         (low, high), (least, most) = above.ends, below.ends
         high = min(high / least, 1.0) if least > 0 else 1.0
