@@ -25,7 +25,10 @@ from onnxplain_server.methods.interactions.surrogate_measurement import (
     ModelRows,
     SurrogateMeasurement,
 )
-from onnxplain_server.methods.interactions.surrogate_statistics import compute_by_surrogate
+from onnxplain_server.methods.interactions.surrogate_statistics import (
+    AskedEstimate,
+    compute_by_surrogate,
+)
 from onnxplain_server.methods.resampling import Resampling
 from onnxplain_server.methods.surrogates.boosted_trees import BoostedTrees, fit_trees
 
@@ -86,8 +89,15 @@ class Truth(NamedTuple):
             features, ledger = range(self.x.shape[1]), Ledger(Host.of(NullHost()))
             parts = ModelRows(rows, outputs, mixed), features, _PREDICTIONS, seed, threads, ledger
             measure = SurrogateMeasurement(*parts, fit)
-            found = compute_by_surrogate(measure, rows.features.names, ("y",), options, zeros)
+            asked = AskedEstimate(rows.features.names, ("y",), options, zeros)
+            found = compute_by_surrogate(measure, asked)
         return (*found.overall, *found.pairwise)
+
+
+def _interval(statistic: Statistic) -> tuple[Vector, Vector]:
+    if statistic.spread is None:
+        raise RuntimeError("estimates have intervals")
+    return statistic.spread.lower, statistic.spread.upper
 
 
 def line(name: str, kind: str, repetitions: int) -> str:
@@ -97,8 +107,7 @@ def line(name: str, kind: str, repetitions: int) -> str:
     for seed in range(repetitions):
         for statistic in truth.statistics(seed, SURROGATES[kind]):
             true = truth.ratios[tuple(int(feature[1:]) for feature in statistic.features)]
-            assert statistic.spread is not None
-            low, high = float(statistic.spread.lower[0]), float(statistic.spread.upper[0])
+            low, high = (float(end[0]) for end in _interval(statistic))
             held.append(low - _NONE <= true <= high + _NONE)
             if true < _NONE:
                 alarms.append(low > _NONE)

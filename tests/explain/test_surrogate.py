@@ -18,7 +18,8 @@ from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Call
-from onnxplain_server.core.request import ServiceMethod
+from onnxplain_server.core.request import ReplyFormat, ServiceMethod
+from onnxplain_server.transport.admission.follower import NOBODY, Follower
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
 
@@ -40,6 +41,7 @@ def ask(
     method="interactions",
     count=1,
     options=None,
+    follower=NOBODY,
     **request,
 ):
     """Ask about a network by a method, so many times, on 100 rows that are its own with noise."""
@@ -54,9 +56,12 @@ def ask(
     for _ in range(count):
         asked.methods.append(MethodOptions(**{method: options or {}}))
     call = RequestContext(
-        RequestControl(600), MemoryCache(2**20, Signer(b"a secret of the tests")), ""
+        RequestControl(600), MemoryCache(2**20, Signer(b"a secret of the tests")), "", follower
     )
-    reply = runner.answer(Call(service, asked.SerializeToString()), call).content
+    form = ReplyFormat.EVENT if asked.partial else ReplyFormat.PROTOBUF
+    reply = runner.answer(Call(service, asked.SerializeToString(), reply_format=form), call).content
+    if asked.partial:
+        return service_pb2.ExplainStreamResponse.FromString(reply).response
     kind = ExplanationPlan if service is ServiceMethod.PLAN else service_pb2.ExplainResponse
     return kind.FromString(reply)
 
@@ -193,3 +198,40 @@ def test_other_requests_are_answered_by_the_black_box(request_) -> None:
 
     assert answer.receipt.engine == service_pb2.ExplainRequest.BLACK_BOX
     assert "ESTIMATED_BY_SURROGATE" not in {one.code for one in answer.warnings}
+
+
+def in_rounds(runner: InProcess, target: float) -> list[service_pb2.PartialExplanation]:
+    """Ask for an estimate with a target error; return what it tells, the answer at last."""
+    parts: list[bytes] = []
+    options = {"features": ["x0", "x3", "x7"], "target_error": target}
+    asked = {"engine": SURROGATE, "budget_predicted_row_count": 9_500, "partial": True}
+    answer = ask(runner, options=options, follower=Follower(publish=parts.append), **asked)
+
+    told = [service_pb2.ExplainStreamResponse.FromString(part).partial for part in parts]
+    assert told[-1].explanation.interactions == answer.explanations[0].interactions
+    assert [part.is_final for part in told] == [False] * (len(told) - 1) + [True]
+    return told
+
+
+def test_an_estimate_ends_with_the_round_that_reaches_its_target_error(runner: InProcess) -> None:
+    every = in_rounds(runner, 1e-9)
+    messages = [
+        warning.message
+        for part in every
+        for warning in part.warnings
+        if warning.code == "ESTIMATED_BY_SURROGATE"
+    ]
+    found = [re.search(r"error of a numerator is ([\d.e-]+) of", text) for text in messages]
+    errors = [float(one[1]) for one in found if one]
+    target = (errors[0] + errors[-1]) / 2
+    ended = in_rounds(runner, target)
+
+    assert len(errors) == len(messages) == 3
+    assert errors[-1] < errors[0]
+    assert all("and more rows are predicted" in text for text in messages[:-1])
+    assert "and the budget was spent before it was reached" in messages[-1]
+    count = 1 + next(place for place, error in enumerate(errors) if error <= target)
+    assert [part.explanation.interactions for part in ended] == [
+        part.explanation.interactions for part in every[:count]
+    ]
+    assert f"target_error is {target:.2g}. " in ended[-1].warnings[-1].message

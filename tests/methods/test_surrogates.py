@@ -208,7 +208,7 @@ def test_a_ratio_to_an_estimate_of_nothing_is_not_known_to_be_0(unbiased, reach,
 def test_blocks_go_where_interactions_are_strong_within_the_budget():
     sizes = {(0,): 0.5, (1,): 0.5, (2,): 0.0, (0, 1): 0.5, (0, 2): 0.0, (1, 2): 0.0}
 
-    counts = share_out(sizes, 100, first=4, more=8)
+    counts = share_out(sizes, 100, 4, 8, dict.fromkeys([(0,), (1,), (2,)], 4))
 
     added = sum(counts.values()) - 3 * 4
     assert 80 < added <= 100
@@ -216,10 +216,20 @@ def test_blocks_go_where_interactions_are_strong_within_the_budget():
     assert counts[0,] >= counts[0, 1]
 
 
+def test_blocks_of_earlier_rounds_are_kept_and_count_towards_no_further_ones():
+    sizes = {(0,): 0.5, (1,): 0.5, (2,): 0.0, (0, 1): 0.5, (0, 2): 0.0, (1, 2): 0.0}
+    known = {(0,): 8, (1,): 8, (2,): 8, (0, 1): 0, (0, 2): 20, (1, 2): 4}
+
+    counts = share_out(sizes, 60, 8, 8, known)
+
+    assert all(counts[group] >= count for group, count in known.items())
+    assert 50 < sum(counts.values()) - sum(known.values()) <= 60
+
+
 def test_pairs_of_the_smallest_sizes_go_without_blocks_where_there_are_too_few():
     sizes = {(0,): 0.5, (1,): 0.5, (2,): 0.1, (0, 1): 0.5, (0, 2): 0.1, (1, 2): 0.0}
 
-    counts = share_out(sizes, 5, first=2, more=8)
+    counts = share_out(sizes, 5, 2, 8, dict.fromkeys([(0,), (1,), (2,)], 2))
 
     assert counts[0, 1] >= 2
     assert (1, 2) not in counts

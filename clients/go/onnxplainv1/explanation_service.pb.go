@@ -47,7 +47,7 @@ const (
 	// standard errors and intervals of that estimate, for models whose
 	// predictions are slow. It predicts the rows, and at most as many hybrid
 	// rows for each method as `budget_predicted_row_count` leaves; 10,000 in
-	// all without it. For interactions; other methods and `budget_seconds` are
+	// all without it, 100,000 with `InteractionsOptions.target_error`. For interactions; other methods and `budget_seconds` are
 	// refused.
 	ExplainRequest_SURROGATE ExplainRequest_Engine = 4
 )

@@ -151,7 +151,14 @@ type InteractionsOptions struct {
 	// counts of features count it as one. Not together with `knot_count`. With the trees engine behind
 	// a link function, all numbers are of as many rows as triples are.
 	// Default: each feature by itself.
-	Groups        []*FeatureGroup `protobuf:"bytes,11,rep,name=groups,proto3" json:"groups,omitempty"`
+	Groups []*FeatureGroup `protobuf:"bytes,11,rep,name=groups,proto3" json:"groups,omitempty"`
+	// Optional. For the engine SURROGATE: it predicts hybrid rows in rounds, each with three times as
+	// many as before, until no numerator of a feature, a pair or the total has a standard error of more
+	// than this share of `InteractionsResult.mean_squares`, or the budget is spent, which is 100,000 rows
+	// by default. The warning ESTIMATED_BY_SURROGATE tells whether it was reached. Streams and
+	// operations give the estimate of each round. Other engines have no such error, and ignore it.
+	// In (0, 1]; default: none: the budget is spent.
+	TargetError   *float64 `protobuf:"fixed64,12,opt,name=target_error,json=targetError,proto3,oneof" json:"target_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -261,6 +268,13 @@ func (x *InteractionsOptions) GetGroups() []*FeatureGroup {
 		return x.Groups
 	}
 	return nil
+}
+
+func (x *InteractionsOptions) GetTargetError() float64 {
+	if x != nil && x.TargetError != nil {
+		return *x.TargetError
+	}
+	return 0
 }
 
 // How strongly features act together. Lists are in table order.
@@ -519,7 +533,7 @@ var File_onnxplain_v1_interactions_proto protoreflect.FileDescriptor
 
 const file_onnxplain_v1_interactions_proto_rawDesc = "" +
 	"\n" +
-	"\x1fonnxplain/v1/interactions.proto\x12\fonnxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\"\xb5\x06\n" +
+	"\x1fonnxplain/v1/interactions.proto\x12\fonnxplain.v1\x1a%onnxplain/v1/partial_dependence.proto\"\xee\x06\n" +
 	"\x13InteractionsOptions\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x129\n" +
 	"\x16pairwise_feature_count\x18\x02 \x01(\x05H\x00R\x14pairwiseFeatureCount\x88\x01\x01\x129\n" +
@@ -535,7 +549,8 @@ const file_onnxplain_v1_interactions_proto_rawDesc = "" +
 	"\n" +
 	"knot_count\x18\n" +
 	" \x01(\x05H\aR\tknotCount\x88\x01\x01\x122\n" +
-	"\x06groups\x18\v \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\x06groups\"F\n" +
+	"\x06groups\x18\v \x03(\v2\x1a.onnxplain.v1.FeatureGroupR\x06groups\x12&\n" +
+	"\ftarget_error\x18\f \x01(\x01H\bR\vtargetError\x88\x01\x01\"F\n" +
 	"\n" +
 	"Resampling\x12\x1a\n" +
 	"\x16RESAMPLING_UNSPECIFIED\x10\x00\x12\r\n" +
@@ -548,7 +563,8 @@ const file_onnxplain_v1_interactions_proto_rawDesc = "" +
 	"\r_repeat_countB\x13\n" +
 	"\x11_confidence_levelB\x14\n" +
 	"\x12_permutation_countB\r\n" +
-	"\v_knot_count\"\xc1\x03\n" +
+	"\v_knot_countB\x0f\n" +
+	"\r_target_error\"\xc1\x03\n" +
 	"\x12InteractionsResult\x12!\n" +
 	"\foutput_names\x18\x01 \x03(\tR\voutputNames\x12!\n" +
 	"\fmean_squares\x18\x02 \x03(\x01R\vmeanSquares\x128\n" +

@@ -314,6 +314,7 @@ class InteractionsOptions:
     confidence_level = Limits(default=0.95, min=0.5, max=0.999)
     permutation_count = Limits(default=0, min=0, max=100_000)
     knot_count = Limits(default=0, min=3, max=10_000, zero_is_off=True)
+    target_error = Limits(default=None, min=0.0, max=1.0, exclusive_min=True)
 
 
 class KnockoffOptions:

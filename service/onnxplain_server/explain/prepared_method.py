@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -43,8 +44,14 @@ class PreparedMethod:
         is_from_trees = choice is not None and not choice.predicts
         return 0 if is_from_trees and not self.job.is_always_predicted else self.job.cost
 
-    def run(self) -> Result:
-        """Run the job; equal jobs on rows of a table run once at a time (single-flight)."""
+    def run(self, tell: Callable[[Any], object] | None = None) -> Result:
+        """Run the job; equal jobs on rows of a table run once at a time (single-flight).
+
+        Parameters
+        ----------
+        tell : callable (Result), or None
+            Takes the results of rounds, where the job has some.
+        """
         request, job = self.request, self.job
         with span("method", method=self.name), ExitStack() as single_flight:
             if request.is_sampled:
@@ -53,7 +60,8 @@ class PreparedMethod:
                     single_flight_key, request.background, names, request.question, job.options
                 )
                 single_flight.enter_context(request.host.deduplicate(key))
-            result: Result = job.run()
+            in_rounds = job.run_in_rounds if tell else None
+            result: Result = in_rounds(tell) if in_rounds and tell else job.run()
             return result
 
 

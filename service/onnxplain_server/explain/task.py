@@ -103,6 +103,8 @@ class Job(Generic[R]):
         that one; None where no intervals are known.
     are_rows_asked : bool
         Whether the request names its rows, so that none are drawn.
+    run_in_rounds : callable (callable (Result)) -> Result, or None
+        As `run`; tells the result of each round but the last. None where there are no rounds.
     repetition_count : int or None
         Repetitions that its time grows with in place of the rows drawn, like the random orders of
         all rows explained, or the paths of a forest; None if it grows with the rows.
@@ -120,4 +122,5 @@ class Job(Generic[R]):
     check_cost: int = 0
     run_sampled: Callable[[SampledRows], R] | None = None
     are_rows_asked: bool = False
+    run_in_rounds: Callable[[Callable[[R], object]], R] | None = None
     repetition_count: int | None = None

@@ -52,8 +52,9 @@ Engine: TypeAlias = Literal["TREES", "BLACK_BOX", "ADDITIVE", "SURROGATE"]
 - "SURROGATE": Boosted trees fitted to few predictions of hybrid rows, and corrected by these
   predictions: unbiased estimates of what BLACK_BOX computes, with standard errors and intervals of
   that estimate, for models whose predictions are slow. It predicts the rows, and at most as many
-  hybrid rows for each method as `budget_predicted_row_count` leaves; 10,000 in all without it. For
-  interactions; other methods and `budget_seconds` are refused.
+  hybrid rows for each method as `budget_predicted_row_count` leaves; 10,000 in all without it,
+  100,000 with `Interactions.target_error`. For interactions; other methods and `budget_seconds` are
+  refused.
 """
 
 

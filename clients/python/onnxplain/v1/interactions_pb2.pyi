@@ -9,7 +9,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class InteractionsOptions(_message.Message):
-    __slots__ = ("features", "pairwise_feature_count", "threeway_feature_count", "quantile_bin_count", "absolute_threshold", "repeat_count", "resampling", "confidence_level", "permutation_count", "knot_count", "groups")
+    __slots__ = ("features", "pairwise_feature_count", "threeway_feature_count", "quantile_bin_count", "absolute_threshold", "repeat_count", "resampling", "confidence_level", "permutation_count", "knot_count", "groups", "target_error")
     class Resampling(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
         __slots__ = ()
         RESAMPLING_UNSPECIFIED: _ClassVar[InteractionsOptions.Resampling]
@@ -29,6 +29,7 @@ class InteractionsOptions(_message.Message):
     PERMUTATION_COUNT_FIELD_NUMBER: _ClassVar[int]
     KNOT_COUNT_FIELD_NUMBER: _ClassVar[int]
     GROUPS_FIELD_NUMBER: _ClassVar[int]
+    TARGET_ERROR_FIELD_NUMBER: _ClassVar[int]
     features: _containers.RepeatedScalarFieldContainer[str]
     pairwise_feature_count: int
     threeway_feature_count: int
@@ -40,7 +41,8 @@ class InteractionsOptions(_message.Message):
     permutation_count: int
     knot_count: int
     groups: _containers.RepeatedCompositeFieldContainer[_partial_dependence_pb2.FeatureGroup]
-    def __init__(self, features: _Optional[_Iterable[str]] = ..., pairwise_feature_count: _Optional[int] = ..., threeway_feature_count: _Optional[int] = ..., quantile_bin_count: _Optional[int] = ..., absolute_threshold: _Optional[float] = ..., repeat_count: _Optional[int] = ..., resampling: _Optional[_Union[InteractionsOptions.Resampling, str]] = ..., confidence_level: _Optional[float] = ..., permutation_count: _Optional[int] = ..., knot_count: _Optional[int] = ..., groups: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ...) -> None: ...
+    target_error: float
+    def __init__(self, features: _Optional[_Iterable[str]] = ..., pairwise_feature_count: _Optional[int] = ..., threeway_feature_count: _Optional[int] = ..., quantile_bin_count: _Optional[int] = ..., absolute_threshold: _Optional[float] = ..., repeat_count: _Optional[int] = ..., resampling: _Optional[_Union[InteractionsOptions.Resampling, str]] = ..., confidence_level: _Optional[float] = ..., permutation_count: _Optional[int] = ..., knot_count: _Optional[int] = ..., groups: _Optional[_Iterable[_Union[_partial_dependence_pb2.FeatureGroup, _Mapping]]] = ..., target_error: _Optional[float] = ...) -> None: ...
 
 class InteractionsResult(_message.Message):
     __slots__ = ("output_names", "mean_squares", "total", "overall", "pairwise", "threeway", "importance", "confidence_level")

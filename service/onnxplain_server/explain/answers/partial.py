@@ -4,12 +4,13 @@ Methods that are predicted are first computed on random samples of their rows, t
 as part of the larger one. Interactions take a sixteenth and a quarter: their time grows with the
 square of the rows, so both cost a fifteenth more. Permutation importance and partial dependence,
 whose time grows with the rows, take a sixteenth, which costs that. Trees take no such samples: they
-are exact, and quick.
+are exact, and quick. Estimates with a target error come in rounds, of which each is published.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.explain.answers.explanation import (
@@ -50,7 +51,7 @@ class PartialAnswer:
             return method.run()
         for sample in _samples(method):
             self._run_sampled(sample, method)
-        result = method.run()
+        result = method.run(partial(self._tell, method, is_final=False))
         self._tell(method, result, is_final=True)
         self._index += 1
         return result

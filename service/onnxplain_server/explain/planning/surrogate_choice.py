@@ -7,10 +7,8 @@ from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning.nominal_pace import nominal_pace
 from onnxplain_server.explain.prepared_method import prepare_methods
 from onnxplain_server.explain.question import Engine
-from onnxplain_server.explain.rows.surrogate_budget import PREDICTED_ROWS
+from onnxplain_server.explain.rows.surrogate_budget import MOST_PREDICTED_ROWS, PREDICTED_ROWS
 
-_MOST_PREDICTED_ROWS = 100_000
-"""Rows of a method whose surrogates are fitted in some seconds for each output."""
 _LEAST_SAVING = 3
 """Times as many rows that the black box would predict."""
 
@@ -36,7 +34,7 @@ def within_seconds(request: BoundRequest) -> BoundRequest:
         return request
     predicted, pace = sum(method.predicted_row_count for method in prepared), nominal_pace(request)
     seconds, limit = predicted / pace, request.resources.surrogate_seconds
-    rows = len(prepared) * int(min(max(limit * pace, PREDICTED_ROWS), _MOST_PREDICTED_ROWS))
+    rows = len(prepared) * int(min(max(limit * pace, PREDICTED_ROWS), MOST_PREDICTED_ROWS))
     if seconds <= limit or predicted < _LEAST_SAVING * rows:
         return request
     by = (

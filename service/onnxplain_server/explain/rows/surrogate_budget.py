@@ -8,8 +8,9 @@ from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
 from onnxplain_server.methods.registry import method_of
 
-PREDICTED_ROWS = 10_000
-"""Rows that are predicted where the request has no budget."""
+PREDICTED_ROWS, MOST_PREDICTED_ROWS = 10_000, 100_000
+"""Rows that are predicted where the request has no budget; and rows whose surrogates are fitted in
+some seconds for each output, where it has a target error or leaves the engine open."""
 
 
 def check_surrogate(question: Question) -> None:
@@ -57,7 +58,7 @@ def may_be_estimated(request: BoundRequest) -> bool:
     return all(preparation_of(options).has_estimate for options in question.methods)
 
 
-def hybrid_count(question: Question, row_count: int, fewest: int) -> int:
+def hybrid_count(question: Question, row_count: int, fewest: int, without_budget: int) -> int:
     """Return how many hybrid rows a method predicts: those of the budget, without the rows.
 
     Parameters
@@ -66,6 +67,8 @@ def hybrid_count(question: Question, row_count: int, fewest: int) -> int:
         Rows that are predicted as they are.
     fewest : int
         Hybrid rows that the method needs.
+    without_budget : int
+        Rows of a request that has no budget.
 
     Raises
     ------
@@ -73,7 +76,7 @@ def hybrid_count(question: Question, row_count: int, fewest: int) -> int:
         INVALID_OPTION if the budget does not reach for them.
     """
     budget, methods = question.budget_predicted_row_count, len(question.methods)
-    count = int((PREDICTED_ROWS if budget is None else budget) // methods) - row_count
+    count = int((without_budget if budget is None else budget) // methods) - row_count
     if count < fewest:
         needed = methods * (row_count + fewest)
         raise ExplainError(

@@ -42,6 +42,9 @@ class Options:
         0, or the number of permutations that test whether a term explains the target.
     groups : tuple of tuples of str
         Features that count as one; after `resolve`, each in table order.
+    target_error : float or None
+        Standard error of numerators, as a share of the predictions' mean square, at which
+        estimates end; None: with their budget.
     """
 
     features: tuple[str, ...] = ()
@@ -53,6 +56,7 @@ class Options:
     resampling: Resampling = field(default_factory=Resampling)
     permutation_count: int = InteractionsOptions.permutation_count.default
     groups: tuple[tuple[str, ...], ...] = ()
+    target_error: float | None = None
 
     def players(self, names: Sequence[str]) -> dict[str, tuple[int, ...]]:
         """Return the features of each player by its name, in the order of their first ones.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
+from math import comb
 
 import numpy as np
 
@@ -44,6 +45,8 @@ _LEAST_SIZE = 0.02
 """Size of an interaction, beside that of the predictions, that any feature or pair is thought to
 have when predictions are shared out."""
 _BISECTIONS = 40
+_FIRST_ROUND, _GROWTH = 1_000, 3
+"""Hybrids of the first round at least, and times as many that each further one has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,12 +142,9 @@ class SurrogateMeasurement:
     ) -> None:
         self._rows = rows
         self.features = [*features]
-        self._limit = prediction_count
-        weights = rows.background.weights
-        unit = HYBRIDS * len(self.features)
-        count = max(int(_FIRST_SHARE * prediction_count / unit), FEWEST_BLOCKS)
-        self._first = max(min(count, prediction_count // unit), 2)
-        blocks = draw_blocks(weights, _MORE_BLOCKS * self._first, np.random.default_rng(seed))
+        self._budget = self._limit = prediction_count
+        weights, count = rows.background.weights, _MORE_BLOCKS * self._first
+        blocks = draw_blocks(weights, count, np.random.default_rng(seed))
         width = len(rows.background.columns)
         self._sample = HybridSample(rows.predict, rows.outputs, blocks, width)
         encoded = EncodedRows.of(rows.background)
@@ -157,9 +157,33 @@ class SurrogateMeasurement:
         return HYBRIDS * sum(self._sample.counts.values())
 
     @property
+    def is_spent(self) -> bool:
+        """Return whether no round is left."""
+        return self._limit == self._budget
+
+    @property
     def units_left(self) -> int:
         """Blocks of one pair that may still be predicted."""
         return (self._limit - self.predicted_count) // HYBRIDS
+
+    @property
+    def _first(self) -> int:
+        """Blocks of each feature before pairs are known."""
+        unit = HYBRIDS * len(self.features)
+        count = max(int(_FIRST_SHARE * self._limit / unit), FEWEST_BLOCKS)
+        return max(min(count, self._limit // unit), 2)
+
+    def rounds(self, choose_pairs: PairChoice) -> Iterator[Sequence[MeasuredOutput]]:
+        """Estimate by outputs from ever more hybrids: each time from three times as many."""
+        limits = [self._budget]
+        while limits[0] > _GROWTH * max(_FIRST_ROUND, self._fewest):
+            limits.insert(0, limits[0] // _GROWTH)
+        for self._limit in limits:
+            yield self.run(choose_pairs)
+
+    @property
+    def _fewest(self) -> int:
+        return needed_predictions(len(self.features), comb(len(self.features), 2))
 
     def run(self, choose_pairs: PairChoice) -> Sequence[MeasuredOutput]:
         """Predict hybrids, first of features and then of pairs, and estimate by outputs."""
@@ -170,7 +194,8 @@ class SurrogateMeasurement:
         relative = np.sqrt(sizes.overall / np.maximum(self.squares, np.finfo(float).tiny))
         known = dict(zip(single, relative.max(axis=1).tolist(), strict=True))
         known |= {pair: sizes.pairs[pair] for pair in self.pairs}
-        self._sample.extend(share_out(known, self.units_left, self._first, _MORE_BLOCKS))
+        counts = {group: self._sample.counts.get(group, 0) for group in known}
+        self._sample.extend(share_out(known, self.units_left, self._first, _MORE_BLOCKS, counts))
         return [self._measured(k) for k in range(self._rows.outputs.shape[1])]
 
     def _sizes(self) -> SurrogateSizes:
@@ -219,7 +244,13 @@ class SurrogateMeasurement:
         return MeasuredOutput(parts, fitted.fidelity)
 
 
-def share_out(sizes: Mapping[Group, float], units: int, first: int, more: int) -> dict[Group, int]:
+def share_out(
+    sizes: Mapping[Group, float],
+    units: int,
+    first: int,
+    more: int,
+    counts: Mapping[Group, int],
+) -> dict[Group, int]:
     """Share blocks out over features and pairs in proportion to the sizes of their interactions.
 
     The variance of an estimate grows with its numerator, so that standard errors are alike.
@@ -234,6 +265,8 @@ def share_out(sizes: Mapping[Group, float], units: int, first: int, more: int) -
         Blocks in which features are known.
     more : int
         Times as many blocks that there are.
+    counts : mapping of feature or pair to int
+        Blocks that are predicted, which each keeps.
 
     Returns
     -------
@@ -242,17 +275,26 @@ def share_out(sizes: Mapping[Group, float], units: int, first: int, more: int) -
         all, and those of the smallest interactions may have none. Features have those of their
         pairs.
     """
-    pairs = sorted((g for g in sizes if len(g) > 1), key=lambda pair: -sizes[pair])
-    features = [g for g in sizes if len(g) == 1]
-    least = min(FEWEST_BLOCKS, first) if units >= FEWEST_BLOCKS * len(pairs) else 2
-    fewest = dict.fromkeys(features, first) | dict.fromkeys(pairs[: units // least], least)
+    fewest = _fewest_blocks(sizes, units, first, counts)
     most = first * more
     low, high = 0.0, most / _LEAST_SIZE
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        added = sum(_blocks_at(middle, sizes, fewest, most).values()) - first * len(features)
+        added = sum(_blocks_at(middle, sizes, fewest, most).values()) - sum(counts.values())
         low, high = (middle, high) if added <= units else (low, middle)
     return _blocks_at(low, sizes, fewest, most)
+
+
+def _fewest_blocks(
+    sizes: Mapping[Group, float], units: int, first: int, counts: Mapping[Group, int]
+) -> dict[Group, int]:
+    """Return blocks that features, and as many pairs as there are units for, have in any case."""
+    pairs = sorted((g for g in sizes if len(g) > 1), key=lambda pair: -sizes[pair])
+    features = [g for g in sizes if len(g) == 1]
+    least = min(FEWEST_BLOCKS, first) if units >= FEWEST_BLOCKS * len(pairs) else 2
+    fewest = dict.fromkeys(features, first) | dict.fromkeys(pairs[: units // least], least)
+    known = {group: count for group, count in counts.items() if count}
+    return fewest | {group: max(count, fewest.get(group, 0)) for group, count in known.items()}
 
 
 def _blocks_at(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -24,9 +24,12 @@ from onnxplain_server.methods.interactions.surrogate_measurement import (
 )
 from onnxplain_server.methods.resampling import ReplicateSpread, mean_square_interval
 from onnxplain_server.methods.surrogates.row_blocks import Group
-from onnxplain_server.methods.surrogates.shrinkage import Estimates, estimate
+from onnxplain_server.methods.surrogates.shrinkage import Estimates
+from onnxplain_server.methods.surrogates.shrinkage import estimate as estimate_alike
 
 Key: TypeAlias = tuple[str, Group]
+_TARGETED = {"total", "overall", "pairwise"}
+"""Orders whose numerators have a target error."""
 _LOW_FIDELITY = 0.5
 _OWN_PAIR_SHARE = 0.5
 """Least part of a pair's denominator that its interval may leave, before it is widened."""
@@ -49,46 +52,112 @@ class EstimatedSquare:
         return min(float(lower[0]), self.value), max(float(upper[0]), self.value)
 
 
-def compute_by_surrogate(
-    measure: SurrogateMeasurement,
-    names: Sequence[str],
-    output_names: tuple[str, ...],
-    options: Options,
-    clip: Clip,
-    *,
-    because: str = "",
-) -> Result:
-    """Estimate the statistics.
+class AskedEstimate(NamedTuple):
+    """Question that an estimate answers.
 
-    Parameters
+    Attributes
     ----------
-    measure : SurrogateMeasurement
     names : sequence of str
         Features of the model.
+    output_names : tuple of str
+    options : Options
     clip : Clip
         Sets mean squares that are rounding errors to 0.
     because : str
         Why they are estimated, where the request did not ask for that.
     """
-    squares = measure.squares
-    outputs = measure.run(lambda sizes: _pairs(sizes, options, measure, len(output_names)))
-    tables = [_intervals(own, options.resampling.confidence_level) for own in outputs]
+
+    names: Sequence[str]
+    output_names: tuple[str, ...]
+    options: Options
+    clip: Clip
+    because: str = ""
+
+
+def compute_by_surrogate(
+    measure: SurrogateMeasurement,
+    asked: AskedEstimate,
+    tell: Callable[[Result], object] = lambda _result: None,
+) -> Result:
+    """Estimate the statistics: in rounds, where there is a target error.
+
+    Parameters
+    ----------
+    measure : SurrogateMeasurement
+    asked : AskedEstimate
+    tell : callable (Result)
+        Takes the estimate of each round but the last.
+    """
+
+    def choose(sizes: SurrogateSizes) -> Sequence[Group]:
+        return _pairs(sizes, asked.options, measure, len(asked.output_names))
+
+    target = asked.options.target_error
+    if target is None:
+        return _result(_Estimate.of(measure, measure.run(choose), asked), asked)
+    for outputs in measure.rounds(choose):
+        estimate = _Estimate.of(measure, outputs, asked)
+        result = _result(estimate, asked)
+        if estimate.largest_error <= target or measure.is_spent:
+            break
+        tell(result)
+    return result
+
+
+class _Estimate(NamedTuple):
+    """Estimates of all outputs: mean squares by order and features, and how well trees fit."""
+
+    measure: SurrogateMeasurement
+    tables: Sequence[Mapping[Key, EstimatedSquare]]
+    fidelity: float
+
+    @classmethod
+    def of(
+        cls, measure: SurrogateMeasurement, outputs: Sequence[MeasuredOutput], asked: AskedEstimate
+    ) -> _Estimate:
+        """Estimate like statistics together."""
+        level = asked.options.resampling.confidence_level
+        tables = [_intervals(own, level) for own in outputs]
+        return cls(measure, tables, min(own.fidelity for own in outputs))
+
+    @property
+    def largest_error(self) -> float:
+        """Largest standard error of a numerator, as a share of the predictions' mean square."""
+        errors = [
+            each.error / square
+            for own, square in zip(self.tables, self.measure.squares.tolist(), strict=True)
+            for (order, _), each in own.items()
+            if order in _TARGETED and square > 0
+        ]
+        return max(errors, default=0.0)
+
+
+def _result(estimate: _Estimate, asked: AskedEstimate) -> Result:
+    measure, tables = estimate.measure, estimate.tables
+    names, squares = asked.names, measure.squares
     exact = [EstimatedSquare(square, square, 0.0, 0.0) for square in squares.tolist()]
 
     def of(order: str, group: Group) -> Statistic:
         own = tuple(names[j] for j in group)
         numerators = [table[order, group] for table in tables]
         joint = [table["joint", group] for table in tables] if order == "pairwise" else exact
-        return _statistic(own, numerators, joint, clip)
+        return _statistic(own, numerators, joint, asked.clip)
 
     def of_all(order: str, groups: Sequence[Group]) -> tuple[Statistic, ...]:
         return tuple(of(order, group) for group in groups)
 
     single = [(j,) for j in measure.features]
-    pairs, importances = of_all("pairwise", measure.pairs), of_all("importance", single)
-    overall, notes = of_all("overall", single), (_note(measure, outputs, because),)
-    total, resampling = of("total", ()), options.resampling
-    return Result(output_names, squares, total, overall, pairs, (), importances, resampling, notes)
+    return Result(
+        asked.output_names,
+        squares,
+        of("total", ()),
+        of_all("overall", single),
+        of_all("pairwise", measure.pairs),
+        (),
+        of_all("importance", single),
+        asked.options.resampling,
+        (_note(estimate, asked),),
+    )
 
 
 def _pairs(
@@ -117,7 +186,7 @@ def _intervals(own: MeasuredOutput, level: float) -> dict[Key, EstimatedSquare]:
     for order in ("total", "overall", "importance", "pairwise", "joint"):
         keys = [key for key in own.parts if key[0] == order]
         if keys:
-            estimates = estimate([own.parts[key] for key in keys])
+            estimates = estimate_alike([own.parts[key] for key in keys])
             found |= zip(keys, _with_reach(estimates, level), strict=True)
     return found
 
@@ -174,21 +243,32 @@ def _spread(
     return float(error), low, high, value - center
 
 
-def _note(measure: SurrogateMeasurement, outputs: Sequence[MeasuredOutput], because: str) -> Note:
-    fidelity = min(own.fidelity for own in outputs)
-    of_outputs = " for the output where it is lowest" if len(outputs) > 1 else ""
+def _note(estimate: _Estimate, asked: AskedEstimate) -> Note:
+    fidelity, because, target = estimate.fidelity, asked.because, asked.options.target_error
+    of_outputs = " for the output where it is lowest" if len(estimate.tables) > 1 else ""
     doubt = (
         " So it helps little, and the intervals are as wide as hybrid rows alone make them."
         if fidelity < _LOW_FIDELITY
         else ""
     )
+    reached = ""
+    if target is not None:
+        error = estimate.largest_error
+        is_spent = estimate.measure.is_spent
+        rest = (
+            "the budget was spent before it was reached" if is_spent else "more rows are predicted"
+        )
+        reached = (
+            f" The largest standard error of a numerator is {error:.2g} of the predictions' mean "
+            f"square; target_error is {target:.2g}{'' if error <= target else f', and {rest}'}."
+        )
     subject = f"As {because}, interactions" if because else "Interactions"
     other = ", or ask for the engine BLACK_BOX" if because else ""
     message = (
-        f"{subject} are estimates from {measure.predicted_count:,} predicted hybrid rows, by "
-        f"boosted trees that explain {max(fidelity, 0):.1%} of the variance of hybrid rows that "
-        f"they have not seen{of_outputs}.{doubt} Standard errors and intervals are those "
-        "of the estimate for these rows; raise budget_predicted_row_count for smaller "
+        f"{subject} are estimates from {estimate.measure.predicted_count:,} predicted hybrid "
+        f"rows, by boosted trees that explain {max(fidelity, 0):.1%} of the variance of hybrid "
+        f"rows that they have not seen{of_outputs}.{doubt}{reached} Standard errors and intervals "
+        "are those of the estimate for these rows; raise budget_predicted_row_count for smaller "
         f"ones{other}."
     )
     return Note(MethodWarning.ESTIMATED_BY_SURROGATE, message)

@@ -92,6 +92,13 @@ class Interactions:
         counts of features count it as one. Not together with `knot_count`. With the trees engine
         behind a link function, all numbers are of as many rows as triples are. Default: each
         feature by itself. ("age", "bmi") count as one.
+    target_error : float, optional
+        For the engine SURROGATE: it predicts hybrid rows in rounds, each with three times as many
+        as before, until no numerator of a feature, a pair or the total has a standard error of more
+        than this share of `InteractionsResult.mean_squares`, or the budget is spent, which is
+        100,000 rows by default. The warning ESTIMATED_BY_SURROGATE tells whether it was reached.
+        Streams and operations give the estimate of each round. Other engines have no such error,
+        and ignore it. In (0, 1]; default: none: the budget is spent.
 
     Examples
     --------
@@ -109,6 +116,7 @@ class Interactions:
     permutation_count: int | None = None
     knot_count: int | None = None
     groups: Sequence[Sequence[str]] = ()
+    target_error: float | None = None
 
     def to_message(self) -> MethodOptions:
         """Write the message of the contract."""
@@ -126,5 +134,6 @@ class Interactions:
                 permutation_count=self.permutation_count,
                 knot_count=self.knot_count,
                 groups=to_groups(self.groups, "groups"),
+                target_error=self.target_error,
             )
         )

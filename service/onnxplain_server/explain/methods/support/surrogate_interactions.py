@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from math import comb
 from typing import Any
 
@@ -11,7 +13,11 @@ from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.learning_library import require_learning_library
 from onnxplain_server.explain.methods.interaction_approximation import remarks
 from onnxplain_server.explain.question import Engine
-from onnxplain_server.explain.rows.surrogate_budget import hybrid_count
+from onnxplain_server.explain.rows.surrogate_budget import (
+    MOST_PREDICTED_ROWS,
+    PREDICTED_ROWS,
+    hybrid_count,
+)
 from onnxplain_server.explain.task import Job, Task
 from onnxplain_server.methods.interactions import Options, Result
 from onnxplain_server.methods.interactions.strength import clip
@@ -21,6 +27,7 @@ from onnxplain_server.methods.interactions.surrogate_measurement import (
     needed_predictions,
 )
 from onnxplain_server.methods.interactions.surrogate_statistics import (
+    AskedEstimate,
     compute_by_surrogate,
     pair_limit,
 )
@@ -58,16 +65,18 @@ def prepare_estimate(task: Task, options: Options) -> Job[Result]:
     names = effects.background.features.names
     features = [j for j, name in enumerate(names) if name in options.features]
     row_count = len(effects.background)
-    count = hybrid_count(
-        task.question, row_count, _fewest(options, len(features), len(effects.output_names))
-    )
+    fewest = _fewest(options, len(features), len(effects.output_names))
+    most = MOST_PREDICTED_ROWS if options.target_error else PREDICTED_ROWS
+    count = hybrid_count(task.question, row_count, fewest, most)
+    run = partial(_run, task, features, count, options)
     return Job(
         options,
         row_count + count,
-        lambda: _run(task, effects, features, count, options),
+        run,
         sample.used(sample.drawn),
         (),
         remarks,
+        run_in_rounds=run if options.target_error else None,
     )
 
 
@@ -96,8 +105,14 @@ def _fewest(options: Options, feature_count: int, output_count: int) -> int:
 
 
 def _run(
-    task: Task, effects: SampledHybrids, features: list[int], count: int, options: Options
+    task: Task,
+    features: list[int],
+    count: int,
+    options: Options,
+    tell: Callable[[Result], object] = lambda _result: None,
 ) -> Result:
+    effects = task.effects
+    assert isinstance(effects, SampledHybrids)  # noqa: S101 - by the choice of the engine
     background, outputs = effects.background, effects.outputs()
     measure = SurrogateMeasurement(
         ModelRows(background, outputs, effects.predict_hybrids),
@@ -108,9 +123,14 @@ def _run(
         task.request.ledger.unplanned(),
     )
     zeros = clip(outputs, background.weights, effects.rounding_error(), None)
-    names = background.features.names
-    output_names, because = effects.output_names, task.request.estimated_because
-    result = compute_by_surrogate(measure, names, output_names, options, zeros, because=because)
+    asked = AskedEstimate(
+        background.features.names,
+        effects.output_names,
+        options,
+        zeros,
+        task.request.estimated_because,
+    )
+    result = compute_by_surrogate(measure, asked, tell)
     effects.release(count - measure.predicted_count)
     return result
 

@@ -1,4 +1,4 @@
-import{g as d,h as f}from"./chunk-QMFH6UIB.js";import{A as u,H as p,J as h,u as g,v as c}from"./chunk-Y326PREF.js";import"./chunk-COGIFV5U.js";var b=`:root {
+import{g as d,h as f}from"./chunk-ZVXVHWCA.js";import{A as u,H as p,J as h,u as g,v as c}from"./chunk-ONGUNJFP.js";import"./chunk-COGIFV5U.js";var b=`:root {
   color-scheme: light dark;
   --paper: #f6f7f9;
   --card: #ffffff;
