@@ -174,7 +174,7 @@ include tools/checks.mk
 ##@ Now and then
 
 .PHONY: generate
-generate: proto python-requests java-methods openapi client-go reference ## Make again all that is made from the contract
+generate: proto python-requests java-methods openapi client-go reference chart-files ## Make again all that is made from the contract
 
 include proto/contract.mk
 

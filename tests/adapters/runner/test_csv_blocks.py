@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -66,6 +67,16 @@ def test_types_and_values_are_those_of_the_whole_file(
     assert own == whole
 
 
+@pytest.fixture(params=[1, 2])
+def arrow_threads(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Arrow's threads, of which one tells of other errors than several."""
+    before = pa.cpu_count()
+    pa.set_cpu_count(request.param)
+    yield
+    pa.set_cpu_count(before)
+
+
+@pytest.mark.usefixtures("arrow_threads")
 def test_a_column_that_turns_into_text_late_is_text(tmp_path, monkeypatch) -> None:
     """Arrow's own reader of streams fails here, as it has taken the column for whole numbers."""
     monkeypatch.setattr(csv_blocks, "BLOCK_BYTES", 100)

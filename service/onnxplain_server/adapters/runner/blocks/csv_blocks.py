@@ -39,7 +39,8 @@ _NEXT: dict[pa.DataType, pa.DataType] = {
     pa.string(): pa.binary(),
 }
 """Order in which Arrow's reader of whole files tries types."""
-_MISFIT = re.compile(r"CSV column #(\d+): (?:CSV conversion error|invalid UTF8)")
+_MISFIT = re.compile(r"CSV column #(\d+): (?:Row #\d+: )?(?:CSV conversion error|invalid UTF8)")
+"""What Arrow tells of a column; with one thread, which `OMP_NUM_THREADS` sets too, also the row."""
 
 
 def is_gzipped(path: Path) -> bool:
