@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
 from onnxplain_server.adapters.access.watched_files import FileError
+from onnxplain_server.adapters.network_processes.socket_frames import (
+    BrokenError,
+    pack_error,
+    unpack_error,
+)
 from onnxplain_server.adapters.remote_server import call_frames as frames
-from onnxplain_server.adapters.remote_server.call_frames import BrokenError
 from onnxplain_server.adapters.remote_server.columns import (
     pack_feeds,
     pack_predictions,
@@ -49,7 +54,7 @@ def remote_answers(given: bytes) -> None:
         assert unpack_predictions(given, _ROW_COUNT).shape[0] == _ROW_COUNT
     readers: tuple[Callable[[bytes], Any], ...] = (
         unpack_description,
-        frames.unpack_error,
+        partial(unpack_error, reasons=frames.REASONS),
         frames.unpack_counts,
         frames.unpack_limits,
     )
@@ -87,7 +92,7 @@ SEEDS = {
     "remote_answers": [
         b"".join(pack_predictions(_ROWS["x"])),
         pack_description(_DESCRIPTION),
-        frames.pack_error(_ERROR),
+        pack_error(_ERROR),
         frames.pack_counts(CallCounts(1, 2, 3, 4)),
         frames.pack_limits(4, 2_000),
     ],

@@ -12,6 +12,7 @@ import pytest
 from onnxplain_server.adapters.cluster.server import task_frames as frames
 from onnxplain_server.adapters.cluster.server.cluster_sessions import ClusterSessions
 from onnxplain_server.adapters.network_processes.clocked_socket import ClockedSocket
+from onnxplain_server.adapters.network_processes.socket_frames import send
 from onnxplain_server.core.counts.cluster_counts import ClusterCounts, ClusterState
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.transport.metrics.cluster_metrics import ClusterCollector
@@ -125,7 +126,7 @@ def test_counts_go_on_where_the_process_that_has_the_connection_is_another_one()
 
 def broken(_connection: Any, end: socket.socket) -> None:
     with end:
-        frames.send(end, frames.TaskFrame(frames.TaskKind.STATE, 0, b'[1, "many"]'))
+        send(end, frames.TaskKind.STATE, 0, b'[1, "many"]')
 
 
 def silent(_connection: Any, end: socket.socket) -> None:

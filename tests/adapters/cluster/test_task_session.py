@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,8 +19,16 @@ from onnxplain_server.adapters.cluster.server import task_frames as frames
 from onnxplain_server.adapters.cluster.server import task_reader
 from onnxplain_server.adapters.cluster.server.cluster_sessions import ClusterSessions
 from onnxplain_server.adapters.cluster.server.socket_workers import SocketWorkers
-from onnxplain_server.adapters.cluster.server.task_frames import ANSWERED, TaskFrame, TaskKind
+from onnxplain_server.adapters.cluster.server.task_frames import ANSWERED, TaskKind
 from onnxplain_server.adapters.cluster.server.task_session import serve_session
+from onnxplain_server.adapters.network_processes.socket_frames import (
+    BrokenError,
+    SocketFrame,
+    pack_error,
+    receive,
+    send,
+    unpack_error,
+)
 from onnxplain_server.adapters.runner.on_workers.worker_batch_size import CALLS_AHEAD
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import SourceBlocks
@@ -30,14 +38,14 @@ from onnxplain_server.trees.streaming.workers import TASKS_AHEAD, SharedFile
 BLOCKS = SourceBlocks(b"", ("a",), (("s3://rows/a.parquet", 7, "v1"),))
 WIDTH = 3
 NO_FILES = SourceBlocks(b"", (), ())
-OPEN_PREDICTIONS = TaskFrame(TaskKind.OPEN_PREDICTIONS, 0, frames.pack_open(b"model", b"job"))
-OPEN = TaskFrame(TaskKind.OPEN, 0, frames.pack_open(b"job", b"pass"))
+OPEN_PREDICTIONS = SocketFrame(TaskKind.OPEN_PREDICTIONS, 0, frames.pack_open(b"model", b"job"))
+OPEN = SocketFrame(TaskKind.OPEN, 0, frames.pack_open(b"job", b"pass"))
 PATIENCE = 60.0
 ENDLESS = RequestControl(math.inf)
 
 
-def task(number: int, content: bytes = frames.pack_task((0, 1))) -> TaskFrame:
-    return TaskFrame(TaskKind.TASK, number, content)
+def task(number: int, content: bytes = frames.pack_task((0, 1))) -> SocketFrame[TaskKind]:
+    return SocketFrame(TaskKind.TASK, number, content)
 
 
 @dataclass
@@ -94,10 +102,10 @@ class Session:
     server: socket.socket
     thread: threading.Thread
 
-    def send(self, *sent: TaskFrame) -> None:
-        with suppress(frames.TaskBrokenError):  # it may hang up behind the head of a frame
+    def send(self, *sent: SocketFrame[TaskKind]) -> None:
+        with suppress(BrokenError):  # it may hang up behind the head of a frame
             for frame in sent:
-                frames.send(self.worker, frame)
+                send(self.worker, frame.kind, frame.number, frame.content)
 
     def is_cut_off(self) -> bool:
         """Read until the process hangs up."""
@@ -132,17 +140,17 @@ def session() -> Iterator[Callable[..., Session]]:
         assert not each.thread.is_alive()
 
 
-OUT_OF_TURN: dict[str, Sequence[TaskFrame]] = {
+OUT_OF_TURN: dict[str, Sequence[SocketFrame[TaskKind]]] = {
     "a task before its pass": [task(0)],
-    "the end of no pass": [TaskFrame(TaskKind.CLOSE)],
+    "the end of no pass": [SocketFrame(TaskKind.CLOSE)],
     "a pass in a pass": [OPEN, OPEN],
     "a number twice": [OPEN, task(0), task(0)],
     "a task of three numbers": [OPEN, task(0, bytes(12))],
-    "sums": [OPEN, TaskFrame(TaskKind.RESULT, 0, b"sums")],
-    "a width": [OPEN, TaskFrame(TaskKind.WIDTH, 0, frames.pack_width(10**6))],
-    "a failure": [TaskFrame(TaskKind.FAILED, 0, frames.pack_failure(frames.WITHHELD))],
+    "sums": [OPEN, SocketFrame(TaskKind.RESULT, 0, b"sums")],
+    "a width": [OPEN, SocketFrame(TaskKind.WIDTH, 0, frames.pack_width(10**6))],
+    "a failure": [SocketFrame(TaskKind.FAILED, 0, pack_error(frames.WITHHELD))],
     "predictions beside a table": [OPEN_PREDICTIONS],
-    "a job longer than its frame": [TaskFrame(TaskKind.OPEN, 0, b"\xff" * 8)],
+    "a job longer than its frame": [SocketFrame(TaskKind.OPEN, 0, b"\xff" * 8)],
 }
 
 
@@ -165,19 +173,19 @@ def test_a_failure_while_the_session_looks_is_told(monkeypatch) -> None:
     is_alive = reader._thread.is_alive
 
     def fails_meanwhile() -> bool:
-        frames.send(worker, TaskFrame(TaskKind.RESULT, 0, b"sums"))
+        send(worker, TaskKind.RESULT, 0, b"sums")
         reader._thread.join(PATIENCE)
         return is_alive()
 
     with worker, end, reader:
         monkeypatch.setattr(reader._thread, "is_alive", fails_meanwhile)
-        with pytest.raises(frames.TaskBrokenError):
+        with pytest.raises(BrokenError):
             reader.is_reading()
 
 
 def test_a_frame_that_claims_too_much_is_not_waited_for(session: Any) -> None:
     begun = session(Queue())
-    begun.worker.sendall(frames._HEADER.pack(b"O", 0, 2**60))
+    begun.worker.sendall(struct.pack("<cIQ", b"O", 0, 2**60))
 
     assert begun.is_cut_off()
 
@@ -187,7 +195,7 @@ def test_tasks_beyond_those_allowed_end_their_session(session: Any) -> None:
     queue = Queue(answers=False)
     begun = session(queue)
     begun.send(OPEN)
-    assert frames.receive(begun.worker, ANSWERED).kind is TaskKind.WIDTH
+    assert receive(begun.worker, ANSWERED).kind is TaskKind.WIDTH
     begun.send(*map(task, range(TASKS_AHEAD * WIDTH + 1)))
 
     assert begun.is_cut_off()
@@ -200,14 +208,14 @@ def test_as_many_tasks_as_allowed_are_computed_pass_after_pass(session: Any) -> 
     begun = session(queue)
     for _ in range(2):
         begun.send(OPEN)
-        assert frames.receive(begun.worker, ANSWERED).kind is TaskKind.WIDTH
+        assert receive(begun.worker, ANSWERED).kind is TaskKind.WIDTH
         begun.send(*map(task, range(TASKS_AHEAD * WIDTH)))
         while len(queue.tasks) < TASKS_AHEAD * WIDTH:
             pass
         queue.answers = True
-        numbers = [frames.receive(begun.worker, ANSWERED).number for _ in range(queue.most)]
-        begun.send(TaskFrame(TaskKind.CLOSE))
-        assert frames.receive(begun.worker, ANSWERED).kind is TaskKind.CLOSED
+        numbers = [receive(begun.worker, ANSWERED).number for _ in range(queue.most)]
+        begun.send(SocketFrame(TaskKind.CLOSE))
+        assert receive(begun.worker, ANSWERED).kind is TaskKind.CLOSED
         assert sorted(numbers) == [*range(queue.most)]
         queue.answers = False
 
@@ -218,12 +226,12 @@ def test_a_session_without_files_predicts_and_does_nothing_else(session: Any) ->
     queue = Queue()
     begun = session(queue, NO_FILES)
     begun.send(OPEN_PREDICTIONS)
-    assert frames.receive(begun.worker, ANSWERED).kind is TaskKind.WIDTH
+    assert receive(begun.worker, ANSWERED).kind is TaskKind.WIDTH
     begun.send(task(4, b"rows"))
-    result = frames.receive(begun.worker, ANSWERED)
+    result = receive(begun.worker, ANSWERED)
     assert (result.kind, result.number, result.content) == (TaskKind.RESULT, 4, b"sums")
-    begun.send(TaskFrame(TaskKind.CLOSE))
-    assert frames.receive(begun.worker, ANSWERED).kind is TaskKind.CLOSED
+    begun.send(SocketFrame(TaskKind.CLOSE))
+    assert receive(begun.worker, ANSWERED).kind is TaskKind.CLOSED
     begun.send(OPEN)
 
     assert begun.is_cut_off()
@@ -237,7 +245,7 @@ def test_rows_beyond_those_allowed_end_their_session(
     queue = Queue(answers=False)
     begun = session(queue, NO_FILES)
     begun.send(OPEN_PREDICTIONS)
-    assert frames.receive(begun.worker, ANSWERED).kind is TaskKind.WIDTH
+    assert receive(begun.worker, ANSWERED).kind is TaskKind.WIDTH
     begun.send(task(0, bytes(600)), task(1, bytes(400)), task(2, bytes(1)))
 
     assert begun.is_cut_off()
@@ -249,9 +257,9 @@ def test_both_ends_may_send_more_than_a_socket_holds(session: Any) -> None:
     queue = Queue(result=bytes(2**20))
     begun = session(queue, NO_FILES)
     begun.send(OPEN_PREDICTIONS)
-    assert frames.receive(begun.worker, ANSWERED).kind is TaskKind.WIDTH
+    assert receive(begun.worker, ANSWERED).kind is TaskKind.WIDTH
     begun.send(*(task(number, bytes(2**20)) for number in range(CALLS_AHEAD * WIDTH)))
-    numbers = [frames.receive(begun.worker, ANSWERED).number for _ in range(CALLS_AHEAD * WIDTH)]
+    numbers = [receive(begun.worker, ANSWERED).number for _ in range(CALLS_AHEAD * WIDTH)]
 
     assert sorted(numbers) == [*range(CALLS_AHEAD * WIDTH)]
 
@@ -375,10 +383,10 @@ class Dripping(Process):
         with binding, end, suppress(OSError):
             while binding.recv(2**16):
                 pass
-            told = TaskFrame(TaskKind.FAILED, 0, bytes(frames.FAILURE_LIMIT))
+            told = SocketFrame(TaskKind.FAILED, 0, bytes(frames.FAILURE_LIMIT))
             ours, theirs = socket.socketpair()
             with ours, theirs:
-                frames.send(ours, told)
+                send(ours, told.kind, told.number, told.content)
                 for byte in theirs.recv(2**16):
                     binding.sendall(bytes([byte]))
                     time.sleep(0.02)
@@ -395,21 +403,21 @@ def test_a_failure_that_is_told_slowly_does_not_outlast_the_deadline() -> None:
 
 
 @pytest.mark.parametrize("opening", [OPEN, OPEN_PREDICTIONS])
-def test_tasks_name_their_caller_and_model(session: Any, opening: TaskFrame) -> None:
+def test_tasks_name_their_caller_and_model(session: Any, opening: SocketFrame[TaskKind]) -> None:
     """By a digest, so that those of others use no process of theirs."""
     queue = Queue()
     blocks = NO_FILES if opening is OPEN_PREDICTIONS else BLOCKS
     begun = session(queue, blocks)
     begun.send(opening)
-    assert frames.receive(begun.worker, ANSWERED).kind is TaskKind.WIDTH
+    assert receive(begun.worker, ANSWERED).kind is TaskKind.WIDTH
 
     assert queue.callers == [sha256(b"a caller and a model").hexdigest()]
 
 
 def test_a_worker_gives_no_reason_of_the_server() -> None:
     for reason in (Reason.UNAVAILABLE, Reason.WORKER_DIED, Reason.INTERNAL):
-        packed = frames.pack_failure(ExplainError(reason, "text"))
-        with pytest.raises(frames.TaskBrokenError):
-            frames.unpack_failure(packed)
-    with pytest.raises(frames.TaskBrokenError):
-        frames.unpack_cluster_failure(json.dumps(["INVALID_MODEL", "text", ""]).encode())
+        packed = pack_error(ExplainError(reason, "text"))
+        with pytest.raises(BrokenError):
+            unpack_error(packed, frames.OF_WORKERS)
+    with pytest.raises(BrokenError):
+        unpack_error(pack_error(ExplainError(Reason.INVALID_MODEL, "text")), frames.OF_CLUSTER)

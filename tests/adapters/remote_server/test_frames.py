@@ -13,11 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
+from onnxplain_server.adapters.network_processes.socket_frames import (
+    BrokenError,
+    pack_error,
+    receive,
+    unpack_error,
+)
 from onnxplain_server.adapters.remote_server import call_frames as frames
 from onnxplain_server.adapters.remote_server.call_frames import (
     ANSWERED,
     ASKED,
-    BrokenError,
+    REASONS,
 )
 from onnxplain_server.adapters.remote_server.columns import (
     pack_feeds,
@@ -182,7 +188,7 @@ def test_other_documents_are_no_description(document: Any) -> None:
 
 def test_an_error_and_counts_come_as_they_went() -> None:
     error = ExplainError(Reason.REMOTE_MODEL_UNAVAILABLE, "later", "model", retry_seconds=2)
-    found = frames.unpack_error(frames.pack_error(error))
+    found = unpack_error(pack_error(error), REASONS)
 
     assert (found.reason, found.message) == (error.reason, "later")
     assert (found.field, found.retry_seconds) == ("model", 2.0)
@@ -209,7 +215,7 @@ def test_an_error_and_counts_come_as_they_went() -> None:
 )
 def test_other_content_is_no_error(content: bytes) -> None:
     with pytest.raises(BrokenError):
-        frames.unpack_error(content)
+        unpack_error(content, REASONS)
 
 
 @pytest.mark.parametrize("content", [b"[1, 2, 3]", b"[1, 2, 3, -1]", b"[1, 2, 3, 1.5]", b"{}", b""])
@@ -235,7 +241,7 @@ def test_a_frame_of_another_kind_or_size_is_refused_unread(header: bytes) -> Non
         with theirs:
             theirs.sendall(header)
         with pytest.raises(BrokenError):
-            frames.receive_frame(ours, ASKED)
+            receive(ours, ASKED)
 
 
 def test_memory_is_taken_as_content_comes() -> None:
@@ -247,7 +253,7 @@ def test_memory_is_taken_as_content_comes() -> None:
         tracemalloc.start()
         try:
             with pytest.raises(BrokenError):
-                frames.receive_frame(ours, ANSWERED)
+                receive(ours, ANSWERED)
             assert tracemalloc.get_traced_memory()[1] < frames.CONTENT_LIMIT / 100
         finally:
             tracemalloc.stop()

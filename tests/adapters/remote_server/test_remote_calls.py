@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from onnxplain_server.adapters.network_processes.socket_frames import BrokenError, send
 from onnxplain_server.adapters.remote_server import call_frames as frames
 from onnxplain_server.adapters.remote_server.columns import pack_feeds
 from onnxplain_server.adapters.remote_server.remote_calls import RemoteCalls
@@ -189,7 +190,7 @@ def test_a_computation_that_ends_ends_its_calls(calls: Calls, models: Models) ->
     asked = calls(calls=1)
     with asked.session(blobs(models.url), Host()) as end:
         assert end is not None
-        frames.send_frame(end, frames.CallKind.PREDICT, 1, pack_feeds(rows(1.0)))
+        send(end, frames.CallKind.PREDICT, 1, *pack_feeds(rows(1.0)))
         assert models.asked.acquire(timeout=LONG_SECONDS)
     with opened(asked, models.url) as predictions:
         assert predictions.predict(rows(2.0)).tolist() == [[4.0]]
@@ -268,8 +269,8 @@ def test_a_socket_is_dead_after_its_request(calls: Calls, models: Models) -> Non
         kept.settimeout(LONG_SECONDS)
         while kept.recv(2**16):  # what was sent before the end
             pass
-        with contextlib.suppress(OSError):
-            frames.send_frame(kept, frames.CallKind.PREDICT, 1, pack_feeds(rows(1.0)))
+        with contextlib.suppress(BrokenError):
+            send(kept, frames.CallKind.PREDICT, 1, *pack_feeds(rows(1.0)))
     assert models.started == []
 
 

@@ -1,25 +1,25 @@
 """Frames on the socket of a session: a computation asks, the process that calls answers.
 
-Each frame has a kind, the number of its call and a length. Many calls are under way, answers come
-in any order. Neither end trusts the other: what breaks the protocol ends the session. HTTP on a
-socket of the file system would need a port or a file, which a worker cannot open.
+Frames have the numbers of their calls: many are under way, and answers come in any order.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import socket
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, TypeAlias
 
+from onnxplain_server.adapters.network_processes.socket_frames import (
+    BrokenError,
+    Buffer,
+    decoded,
+    receive_exactly,
+)
 from onnxplain_server.core.counts.remote_counts import CallCounts
-from onnxplain_server.core.errors import ExplainError, Reason
-
-Buffer: TypeAlias = bytes | bytearray | memoryview
+from onnxplain_server.core.errors import Reason
 
 CONTENT_LIMIT = 2**27
 """Bytes of rows or of predictions of one call."""
@@ -28,18 +28,9 @@ _TOLD_LIMIT = 2**22
 """Bytes of a description."""
 
 _ERROR_LIMIT = 2**14
-_HEADER = struct.Struct("<cIQ")
-_JOINED_BYTES = 2**16
-_FIRST_BYTES = 2**20
-"""Allocated for content before any of it came."""
-
 _BINDING = struct.Struct("<dI")
 _BINDING_LIMIT = 2**24
 _REPORT_LIMIT = 2**12
-
-
-class BrokenError(Exception):
-    """End of the other side, or content that breaks the protocol."""
 
 
 class CallKind(Enum):
@@ -76,15 +67,6 @@ REASONS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class CallFrame:
-    """Frame; `call` is the number of the call in its session."""
-
-    kind: CallKind
-    call: int
-    content: Buffer = b""
-
-
-@dataclass(frozen=True, slots=True)
 class Binding:
     """Model and deadline that a session is bound to; the server's word, which the process trusts.
 
@@ -98,52 +80,6 @@ class Binding:
 
     model: bytes
     deadline: float
-
-
-def send_frame(
-    end: socket.socket, kind: CallKind, call: int, content: Sequence[Buffer] = ()
-) -> None:
-    """Send a frame, whose content comes in parts; OSError."""
-    header = _HEADER.pack(kind.value, call, sum(map(len, content)))
-    if sum(map(len, content)) <= _JOINED_BYTES:
-        end.sendall(b"".join((header, *content)))
-        return
-    end.sendall(header)
-    for part in content:
-        end.sendall(part)
-
-
-def receive_frame(end: socket.socket, accepted: Mapping[CallKind, int]) -> CallFrame:
-    """Receive a frame of these kinds, each of at most so many bytes.
-
-    Raises
-    ------
-    BrokenError
-        Also at the end of the other side.
-    """
-    code, call, length = _HEADER.unpack(receive_exactly(end, _HEADER.size))
-    kinds = {kind.value: kind for kind in accepted}
-    if code not in kinds or length > accepted[kinds[code]]:
-        raise BrokenError
-    return CallFrame(kinds[code], call, receive_exactly(end, length))
-
-
-def receive_exactly(end: socket.socket, length: int) -> bytearray:
-    """Receive so many bytes, which are allocated as they come; BrokenError."""
-    content = bytearray(min(length, _FIRST_BYTES))
-    filled = 0
-    while filled < length:
-        if filled == len(content):
-            content += bytes(min(filled, length - filled))
-        try:
-            with memoryview(content) as view, view[filled:] as rest:
-                count = end.recv_into(rest)
-        except OSError:
-            raise BrokenError from None
-        if not count:
-            raise BrokenError
-        filled += count
-    return content
 
 
 def send_binding(lease: socket.socket, binding: Binding) -> None:
@@ -172,22 +108,6 @@ def unpack_limits(content: Buffer) -> tuple[int, int]:
     raise BrokenError
 
 
-def pack_error(error: ExplainError) -> bytes:
-    """Encode an error whose reason is one of `REASONS`."""
-    return json.dumps([error.reason.name, error.message, error.field, error.retry_seconds]).encode()
-
-
-def unpack_error(content: Buffer) -> ExplainError:
-    """Decode an error; BrokenError where it is none of `REASONS`."""
-    match decoded(content):
-        case [str(name), str(message), str(field), None | int() | float() as seconds]:
-            reason = Reason.__members__.get(name)
-            if reason in REASONS and (seconds is None or 0 <= seconds < math.inf):
-                after = None if seconds is None else float(seconds)
-                return ExplainError(Reason[name], message, field, retry_seconds=after)
-    raise BrokenError
-
-
 def pack_counts(counts: CallCounts) -> bytes:
     """Encode counts."""
     numbers = (counts.call_count, counts.retry_count, counts.row_count, counts.failure_count)
@@ -202,11 +122,3 @@ def unpack_counts(content: Buffer) -> CallCounts:
     if not all(type(number) is int and 0 <= number < 2**63 for number in numbers):
         raise BrokenError
     return CallCounts(*numbers)
-
-
-def decoded(content: Buffer) -> Any:
-    """Decode JSON; BrokenError."""
-    try:
-        return json.loads(bytes(content))
-    except (ValueError, RecursionError):
-        raise BrokenError from None

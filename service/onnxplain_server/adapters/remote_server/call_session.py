@@ -15,13 +15,18 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from onnxplain_server.adapters.network_processes.socket_frames import (
+    BrokenError,
+    Buffer,
+    SocketFrame,
+    pack_error,
+    receive,
+    send,
+)
 from onnxplain_server.adapters.remote_server import call_frames as frames
 from onnxplain_server.adapters.remote_server.call_frames import (
     ASKED,
     Binding,
-    BrokenError,
-    Buffer,
-    CallFrame,
     CallKind,
 )
 from onnxplain_server.adapters.remote_server.columns import pack_predictions, unpack_feeds
@@ -123,12 +128,12 @@ class _Session:
         limits = frames.pack_limits(model.call_count, model.row_limit)
         self._send(CallKind.OPENED, 0, [limits])
         with (
-            contextlib.suppress(BrokenError, OSError),
+            contextlib.suppress(BrokenError),
             ThreadPoolExecutor(model.call_count, "remote-session") as pool,
         ):
             try:
                 while True:
-                    frame = frames.receive_frame(self._end, ASKED)
+                    frame = receive(self._end, ASKED)
                     self._begin(frame, model.call_count)
                     pool.submit(self._answer, model, frame)
             finally:
@@ -148,18 +153,18 @@ class _Session:
         with self._changed:
             return self.counter.counts + CallCounts(failure_count=len(self._waiting))
 
-    def _begin(self, frame: CallFrame, call_count: int) -> None:
+    def _begin(self, frame: SocketFrame[CallKind], call_count: int) -> None:
         """Count a call as under way; wait while rows of others fill the window."""
         with self._changed:
-            if frame.call in self._waiting or len(self._waiting) >= call_count:
+            if frame.number in self._waiting or len(self._waiting) >= call_count:
                 raise BrokenError
-            self._waiting[frame.call] = len(frame.content)
+            self._waiting[frame.number] = len(frame.content)
             while sum(self._waiting.values()) > _WINDOW_BYTES and len(self._waiting) > 1:
                 if self._is_stopped:
                     raise BrokenError
                 self._changed.wait()
 
-    def _answer(self, model: RemotePredictions, frame: CallFrame) -> None:
+    def _answer(self, model: RemotePredictions, frame: SocketFrame[CallKind]) -> None:
         try:
             kind, content = self._computed(model, frame)
         except BrokenError:
@@ -169,13 +174,13 @@ class _Session:
             with self._changed:
                 self.counter.count(CountKind.FAILURES)
                 self._done(frame)
-            self._send_failure(frame.call, error)
+            self._send_failure(frame.number, error)
             return
         self._done(frame)
-        self._send(kind, frame.call, content)
+        self._send(kind, frame.number, content)
 
     def _computed(
-        self, model: RemotePredictions, frame: CallFrame
+        self, model: RemotePredictions, frame: SocketFrame[CallKind]
     ) -> tuple[CallKind, list[Buffer]]:
         if frame.kind is CallKind.DESCRIBE:
             return CallKind.DESCRIBED, [pack_description(model.describe())]
@@ -183,17 +188,17 @@ class _Session:
         self.counter.count(CountKind.ROWS, len(next(iter(feeds.values()))))
         return CallKind.PREDICTED, pack_predictions(model.predict(feeds))
 
-    def _done(self, frame: CallFrame) -> None:
+    def _done(self, frame: SocketFrame[CallKind]) -> None:
         with self._changed:
-            self._waiting.pop(frame.call, None)
+            self._waiting.pop(frame.number, None)
             self._changed.notify_all()
 
     def _send(self, kind: CallKind, call: int, content: list[Buffer]) -> None:
-        with self._sending, contextlib.suppress(OSError):
-            frames.send_frame(self._end, kind, call, content)
+        with self._sending, contextlib.suppress(BrokenError):
+            send(self._end, kind, call, *content)
 
     def _send_failure(self, call: int, error: Exception) -> None:
-        self._send(CallKind.FAILED, call, [frames.pack_error(_told(error))])
+        self._send(CallKind.FAILED, call, [pack_error(_told(error))])
 
 
 def _told(error: Exception) -> ExplainError:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from onnxplain_server.adapters.remote_server.call_frames import BrokenError, Buffer
+from onnxplain_server.adapters.network_processes.socket_frames import BrokenError, Buffer
 from onnxplain_server.core.arrays import Array
 
 INPUT_LIMIT = 100_000

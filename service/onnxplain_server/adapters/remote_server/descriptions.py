@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from onnxplain_server.adapters.remote_server.call_frames import BrokenError, Buffer, decoded
+from onnxplain_server.adapters.network_processes.socket_frames import BrokenError, Buffer, decoded
 from onnxplain_server.adapters.remote_server.columns import INPUT_LIMIT, OUTPUT_LIMIT
 from onnxplain_server.core.model import Input
 from onnxplain_server.core.remote.models import RemoteDescription

@@ -23,8 +23,9 @@ from onnxplain_server.adapters.network_processes.network_process import (
     NetworkProcess,
     ProcessProgram,
 )
+from onnxplain_server.adapters.network_processes.socket_frames import BrokenError
 from onnxplain_server.adapters.remote_server import call_frames as frames
-from onnxplain_server.adapters.remote_server.call_frames import Binding, BrokenError
+from onnxplain_server.adapters.remote_server.call_frames import Binding
 from onnxplain_server.adapters.remote_server.remote_list import (
     RemoteEntry,
     display_prefix,

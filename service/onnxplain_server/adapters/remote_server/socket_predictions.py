@@ -11,12 +11,17 @@ import socket
 import threading
 from collections.abc import Mapping, Sequence
 
+from onnxplain_server.adapters.network_processes.socket_frames import (
+    BrokenError,
+    Buffer,
+    SocketFrame,
+    receive,
+    send,
+    unpack_error,
+)
 from onnxplain_server.adapters.remote_server import call_frames as frames
 from onnxplain_server.adapters.remote_server.call_frames import (
     ANSWERED,
-    BrokenError,
-    Buffer,
-    CallFrame,
     CallKind,
 )
 from onnxplain_server.adapters.remote_server.columns import pack_feeds, unpack_predictions
@@ -53,7 +58,7 @@ class SocketPredictions:
         self._control = control
         self._sending = threading.Lock()
         self._changed = threading.Condition()
-        self._answers: dict[int, CallFrame | None] = {_OPENING: None}
+        self._answers: dict[int, SocketFrame[CallKind] | None] = {_OPENING: None}
         self._numbers = itertools.count(1)
         self._is_broken = False
         threading.Thread(target=self._receive, name="remote-answers", daemon=True).start()
@@ -115,9 +120,9 @@ class SocketPredictions:
             with self._changed:
                 self._answers[number] = None
             with self._sending:
-                frames.send_frame(self._end, kind, number, content)
+                send(self._end, kind, number, *content)
             return self._wait(number, expected)
-        except (BrokenError, OSError):
+        except BrokenError:
             self._control.check(_WAITING)
             raise _broken() from None
         finally:
@@ -140,7 +145,7 @@ class SocketPredictions:
                 # A late answer to a call that was given up is dropped.
                 del self._answers[number]
         if frame.kind is CallKind.FAILED:
-            raise _failure(frames.unpack_error(frame.content))
+            raise _failure(unpack_error(frame.content, frames.REASONS))
         if frame.kind is not expected:
             raise BrokenError
         return frame.content
@@ -153,10 +158,10 @@ class SocketPredictions:
                 # Confined workers may not shut a socket down, which would end a read.
                 if not readable.wait(_TICK_SECONDS):
                     continue
-                frame = frames.receive_frame(self._end, ANSWERED)
+                frame = receive(self._end, ANSWERED)
                 with self._changed:
-                    if self._answers.get(frame.call, frame) is None:
-                        self._answers[frame.call] = frame
+                    if self._answers.get(frame.number, frame) is None:
+                        self._answers[frame.number] = frame
                         self._changed.notify_all()
         with self._changed:
             self._is_broken = True

@@ -1,4 +1,7 @@
-"""Landlock sandbox: denies opening files, TCP, and signals to other processes; needs no root."""
+"""Landlock sandbox: denies opening files, TCP, and signals to other processes; needs no root.
+
+The package landlock knows files alone, in a version of 2025 that is still in development.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Seccomp filter: an allowlist of system calls, some by their arguments; see `calls`.
 
-All others fail with EPERM instead of a kill, so that libraries can fall back.
+All others fail with EPERM instead of a kill, so that libraries can fall back. pyseccomp needs
+libseccomp on the machine, and had its last version in 2021.
 """
 
 from __future__ import annotations

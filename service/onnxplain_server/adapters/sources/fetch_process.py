@@ -22,18 +22,17 @@ from onnxplain.v1.model_pb2 import Model
 from onnxplain.v1.table_pb2 import Table
 
 from onnxplain_server.adapters.network_processes import confined_process
+from onnxplain_server.adapters.network_processes.socket_frames import BrokenError, pack_error, send
 from onnxplain_server.adapters.sources.connections.guard import Guard
 from onnxplain_server.adapters.sources.fetch_protocol import (
     PART_BYTES,
-    FetchBrokenError,
     FetchKind,
     FetchRequest,
+    PartKind,
     ask_whether_cached,
-    pack_error,
     receive_parts,
     receive_range,
     receive_request,
-    send_part,
 )
 from onnxplain_server.adapters.sources.fetching import Fetching
 from onnxplain_server.adapters.sources.source_list import (
@@ -75,28 +74,31 @@ def main() -> None:
 
 def _serve(fetching: Fetching, end: socket.socket) -> None:
     """Answer one request; a server that has gone is ignored."""
-    with end, suppress(OSError, FetchBrokenError):
-        send_part(end, *_answer(end, receive_request(end), fetching))
+    with end, suppress(OSError, BrokenError):
+        kind, content = _answer(end, receive_request(end), fetching)
+        send(end, kind, 0, content)
     pa.default_memory_pool().release_unused()
 
 
-def _answer(end: socket.socket, request: FetchRequest, fetching: Fetching) -> tuple[bytes, bytes]:
+def _answer(
+    end: socket.socket, request: FetchRequest, fetching: Fetching
+) -> tuple[PartKind, bytes]:
     """Fetch, sending the content on the way; return kind and content of the last part."""
     try:
-        return b"D", _fetch(end, request, fetching)
+        return PartKind.DONE, _fetch(end, request, fetching)
     except ExplainError as error:
-        return b"E", pack_error(error)
+        return PartKind.ERROR, pack_error(error)
     except MemoryError:
         message = (
             "the file needs more memory than there is for fetching; read fewer rows or columns"
         )
-        return b"E", pack_error(ExplainError(Reason.OUT_OF_MEMORY, message))
-    except FetchBrokenError:
+        return PartKind.ERROR, pack_error(ExplainError(Reason.OUT_OF_MEMORY, message))
+    except BrokenError:
         raise
     except Exception:
         LOG.exception("a fetch failed unexpectedly")
         message = "the server failed to fetch; its log has details"
-        return b"E", pack_error(ExplainError(Reason.INTERNAL, message))
+        return PartKind.ERROR, pack_error(ExplainError(Reason.INTERNAL, message))
 
 
 def _fetch(end: socket.socket, request: FetchRequest, fetching: Fetching) -> bytes:
@@ -121,13 +123,13 @@ def _fetch(end: socket.socket, request: FetchRequest, fetching: Fetching) -> byt
                 byte_limit=request.byte_limit,
                 seconds=request.seconds,
                 memory_bytes=request.memory_bytes,
-                in_blocks=lambda blocks: send_part(end, b"B", blocks.pack()),
+                in_blocks=lambda blocks: send(end, PartKind.BLOCKS, 0, blocks.pack()),
             )
         case FetchKind.RANGES:
             blocks = SourceBlocks.unpack(request.message)
             with fetching.reading(blocks, request.seconds) as read:
                 while True:
-                    send_part(end, b"C", read(*receive_range(end)))
+                    send(end, PartKind.CONTENT, 0, read(*receive_range(end)))
     return bytes(receipt.SerializeToString())
 
 
@@ -146,9 +148,9 @@ class Sink(io.RawIOBase):
         view = memoryview(content).cast("B")
         try:
             for start in range(0, len(view), PART_BYTES):
-                send_part(self._end, b"C", view[start : start + PART_BYTES])
+                send(self._end, PartKind.CONTENT, 0, view[start : start + PART_BYTES])
         except OSError:
-            raise FetchBrokenError from None
+            raise BrokenError from None
         return len(view)
 
 

@@ -1,10 +1,9 @@
 """Protocol between the server and its fetching process: a socket of its own for each fetch.
 
 The server sends one request; the process answers with parts of the content, then with an end or an
-error. A table that is read in blocks has a part that describes its files in place of content, and
-is read by ranges over another socket. Before the content of a model it tells the version, and the
-server answers whether it has it. The server takes nothing of it on trust. gRPC between both would
-need threads and a port.
+error, each a frame. A table that is read in blocks has a part that describes its files in place of
+content, and is read by ranges over another socket. Before the content of a model it tells the
+version, and the server answers whether it has it. The server takes nothing of it on trust.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
-from typing import Any
 
 from google.protobuf.message import DecodeError
 from onnxplain.v1.explanation_service_pb2 import Receipt
@@ -25,16 +23,21 @@ from onnxplain_server.adapters.network_processes.network_process import (
     WITHOUT_THREADS,
     send_in_steps,
 )
-from onnxplain_server.core.errors import ExplainError, Reason
+from onnxplain_server.adapters.network_processes.socket_frames import (
+    BrokenError,
+    packed,
+    receive,
+    receive_exactly,
+    send,
+)
+from onnxplain_server.core.errors import Reason
 from onnxplain_server.core.sources import FetchControl, SourceBlocks, TableNeeds
 
 PART_BYTES = 2**20
-_HEADER = struct.Struct("<cI")
 _ENDING_BYTES = 2**26
 _REQUEST = struct.Struct("<Q")
 _RANGE = struct.Struct("<IQI")
 _CACHED, _MISSING = b"1", b"0"
-_ZEROS = memoryview(bytes(PART_BYTES))
 
 REASONS = frozenset(
     {
@@ -48,8 +51,26 @@ REASONS = frozenset(
 """Reasons that a fetch may fail by."""
 
 
-class FetchBrokenError(Exception):
-    """End of the process, or an answer that breaks the protocol."""
+class PartKind(Enum):
+    """Kind of a part of an answer: the last one is DONE or ERROR; BLOCKS is in place of content."""
+
+    BLOCKS = b"B"
+    CONTENT = b"C"
+    DONE = b"D"
+    ERROR = b"E"
+    VERSION = b"V"
+
+
+ANSWERED = {
+    PartKind.BLOCKS: _ENDING_BYTES,
+    PartKind.CONTENT: PART_BYTES,
+    PartKind.DONE: _ENDING_BYTES,
+    PartKind.ERROR: _ENDING_BYTES,
+    PartKind.VERSION: PART_BYTES,
+}
+"""Parts that the server takes, each with the bytes of its largest content."""
+WRITTEN = {PartKind.CONTENT: PART_BYTES, PartKind.DONE: 0}
+"""Parts that the process takes of what it writes."""
 
 
 class FetchKind(Enum):
@@ -110,24 +131,18 @@ def send_request(end: socket.socket, request: FetchRequest) -> None:
 
 def receive_request(end: socket.socket) -> FetchRequest:
     """Receive a request; its sender is trusted."""
-    (length,) = _REQUEST.unpack(_exactly(end, _REQUEST.size))
-    fields = json.loads(_exactly(end, length))
+    (length,) = _REQUEST.unpack(receive_exactly(end, _REQUEST.size))
+    fields = json.loads(receive_exactly(end, length))
     kind, byte_limit, seconds, needs, message, content, memory_bytes = fields
     return FetchRequest(
         FetchKind(kind),
-        bytes(_exactly(end, message)),
+        bytes(receive_exactly(end, message)),
         byte_limit,
         seconds,
-        bytes(_exactly(end, content)),
+        bytes(receive_exactly(end, content)),
         TableNeeds.unpack(needs),
         memory_bytes,
     )
-
-
-def send_part(end: socket.socket, kind: bytes, content: bytes | memoryview) -> None:
-    """Send a part of the answer."""
-    end.sendall(_HEADER.pack(kind, len(content)))
-    end.sendall(content)
 
 
 def send_parts(end: socket.socket, parts: Iterable[bytes], control: FetchControl) -> None:
@@ -142,43 +157,16 @@ def send_parts(end: socket.socket, parts: Iterable[bytes], control: FetchControl
     pieces = (part[at : at + size] for part in parts for at in range(0, len(part), size))
     try:
         for piece in pieces:
-            send_in_steps(end, _HEADER.pack(b"C", len(piece)) + piece, check)
-        send_in_steps(end, _HEADER.pack(b"D", 0), check)
+            send_in_steps(end, packed(PartKind.CONTENT, 0, piece), check)
+        send_in_steps(end, packed(PartKind.DONE), check)
     except (BrokenPipeError, ConnectionResetError):
         return
 
 
-def receive_header(end: socket.socket) -> tuple[bytes, int]:
-    """Receive kind and size of the next part."""
-    kind, length = _HEADER.unpack(_exactly(end, _HEADER.size))
-    is_long = kind in {b"D", b"E", b"B"}
-    if kind not in {b"B", b"C", b"D", b"E", b"V"} or length > (
-        _ENDING_BYTES if is_long else PART_BYTES
-    ):
-        raise FetchBrokenError
-    return kind, length
-
-
-def receive_content(end: socket.socket, length: int) -> bytearray:
-    """Receive the content of a part."""
-    return _exactly(end, length)
-
-
-def append_content(end: socket.socket, length: int, content: bytearray) -> None:
-    """Receive the content of a part to the end of others, without a copy between."""
-    start = len(content)
-    content += _ZEROS[:length]
-    with memoryview(content) as whole, whole[start:] as part:
-        _fill(end, part)
-
-
 def receive_parts(end: socket.socket) -> Iterator[bytes]:
     """Receive parts of what is written until their end; their sender is trusted."""
-    while True:
-        kind, length = receive_header(end)
-        if kind == b"D":
-            return
-        yield bytes(_exactly(end, length))
+    while (part := receive(end, WRITTEN)).kind is PartKind.CONTENT:
+        yield bytes(part.content)
 
 
 def send_range(end: socket.socket, file: int, start: int, length: int) -> None:
@@ -188,14 +176,14 @@ def send_range(end: socket.socket, file: int, start: int, length: int) -> None:
 
 def receive_range(end: socket.socket) -> tuple[int, int, int]:
     """Receive file, start and length of a range."""
-    file, start, length = _RANGE.unpack(_exactly(end, _RANGE.size))
+    file, start, length = _RANGE.unpack(receive_exactly(end, _RANGE.size))
     return file, start, length
 
 
 def ask_whether_cached(end: socket.socket, version: str) -> bool:
     """Tell the version of a model; return whether the server has its file."""
-    send_part(end, b"V", version.encode())
-    return bytes(_exactly(end, 1)) == _CACHED
+    send(end, PartKind.VERSION, 0, version.encode())
+    return bytes(receive_exactly(end, 1)) == _CACHED
 
 
 def unpack_version(content: bytearray) -> str:
@@ -203,7 +191,7 @@ def unpack_version(content: bytearray) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError:
-        raise FetchBrokenError from None
+        raise BrokenError from None
 
 
 def answer_whether_cached(end: socket.socket, *, is_cached: bool) -> None:
@@ -211,59 +199,21 @@ def answer_whether_cached(end: socket.socket, *, is_cached: bool) -> None:
     end.sendall(_CACHED if is_cached else _MISSING)
 
 
-def pack_error(error: ExplainError) -> bytes:
-    """Encode an error."""
-    return json.dumps([error.reason.name, error.message, error.field]).encode()
-
-
-def unpack_error(content: bytes | bytearray) -> ExplainError:
-    """Decode an error; FetchBrokenError where it is none."""
-    document = _json(content)
-    if not isinstance(document, list) or [*map(type, document)] != [str, str, str]:
-        raise FetchBrokenError
-    name, message, field = document
-    if name not in Reason.__members__ or Reason[name] not in REASONS:
-        raise FetchBrokenError
-    return ExplainError(Reason[name], message, field)
-
-
 def check_blocks(content: bytearray) -> None:
-    """Check the description of a table that is read in blocks; FetchBrokenError."""
+    """Check the description of a table that is read in blocks; BrokenError."""
     try:
         SourceBlocks.unpack(content)
     except ValueError:
-        raise FetchBrokenError from None
+        raise BrokenError from None
 
 
 def sources_only(content: bytearray) -> bytes:
-    """Return a serialised Receipt that has sources alone; FetchBrokenError."""
+    """Return a serialised Receipt that has sources alone; BrokenError."""
     try:
         receipt = Receipt.FromString(bytes(content))
     except DecodeError:
-        raise FetchBrokenError from None
+        raise BrokenError from None
     return bytes(Receipt(sources=receipt.sources).SerializeToString())
-
-
-def _json(content: bytes | bytearray) -> Any:
-    try:
-        return json.loads(content)
-    except (ValueError, RecursionError):
-        raise FetchBrokenError from None
-
-
-def _exactly(end: socket.socket, length: int) -> bytearray:
-    content = bytearray(length)
-    _fill(end, memoryview(content))
-    return content
-
-
-def _fill(end: socket.socket, view: memoryview) -> None:
-    filled = 0
-    while filled < len(view):
-        count = end.recv_into(view[filled:])
-        if not count:
-            raise FetchBrokenError
-        filled += count
 
 
 def environment(variables: Mapping[str, str]) -> dict[str, str]:

@@ -27,6 +27,13 @@ from onnxplain_server.adapters.network_processes.network_process import (
     ProcessProgram,
     is_readable,
 )
+from onnxplain_server.adapters.network_processes.socket_frames import (
+    BrokenError,
+    receive_exactly,
+    receive_header,
+    receive_onto,
+    unpack_error,
+)
 from onnxplain_server.adapters.sources import fetch_protocol as protocol
 from onnxplain_server.adapters.sources.cache_lookup import CacheLookup
 from onnxplain_server.adapters.sources.canonical_uri import (
@@ -35,9 +42,10 @@ from onnxplain_server.adapters.sources.canonical_uri import (
     canonical_result,
 )
 from onnxplain_server.adapters.sources.fetch_protocol import (
-    FetchBrokenError,
+    ANSWERED,
     FetchKind,
     FetchRequest,
+    PartKind,
 )
 from onnxplain_server.adapters.sources.named_addresses import LIBRARIES, table_addresses
 from onnxplain_server.adapters.sources.range_session import RangeSession
@@ -155,7 +163,7 @@ class Fetcher:
                 protocol.send_request(end, request)
                 protocol.send_parts(end, parts, control)
                 _receive(end, request, control, CacheLookup(_NO_CACHE))
-        except (OSError, FetchBrokenError):
+        except (OSError, BrokenError):
             control.check(_WRITING)
             raise ExplainError(
                 Reason.SOURCE_UNAVAILABLE,
@@ -195,7 +203,7 @@ class Fetcher:
         process = self._running(control)
         try:
             return _served(process, request, control, cache)
-        except FetchBrokenError:
+        except BrokenError:
             process.close()
         control.check("while the source was read")
         while not self._alone.acquire(timeout=_WAIT_SECONDS):
@@ -213,7 +221,7 @@ class Fetcher:
         process = self._started(control)
         try:
             return _served(process, replace(request, seconds=seconds), control, cache)
-        except FetchBrokenError:
+        except BrokenError:
             control.check("while the source was read")
             raise _ended(request.kind) from None
         finally:
@@ -239,13 +247,13 @@ def check_listed(sources: SourceList, addresses: list[tuple[str, str]]) -> None:
 def _served(
     process: NetworkProcess, request: FetchRequest, control: FetchControl, cache: ModelCache
 ) -> RequestFile:
-    """Have a process serve a request; FetchBrokenError if it ends meanwhile."""
+    """Have a process serve a request; BrokenError if it ends meanwhile."""
     try:
         with process.connect(control.deadline) as end:
             protocol.send_request(end, request)
             return _receive(end, request, control, CacheLookup(cache))
     except OSError:
-        raise FetchBrokenError from None
+        raise BrokenError from None
 
 
 def _receive(
@@ -257,24 +265,24 @@ def _receive(
     while True:
         while not is_readable(end):
             control.check(when)
-        kind, length = protocol.receive_header(end)
-        if kind == b"C":
-            protocol.append_content(end, length, content)
+        kind, _, length = receive_header(end, ANSWERED)
+        if kind is PartKind.CONTENT:
+            receive_onto(end, length, content)
             if len(content) > request.byte_limit:
-                raise FetchBrokenError
+                raise BrokenError
             continue
-        part = protocol.receive_content(end, length)
-        if kind == b"E":
+        part = receive_exactly(end, length)
+        if kind is PartKind.ERROR:
             # What failed for lack of time is late.
             control.check(when)
-            raise protocol.unpack_error(part)
-        if kind == b"D":
+            raise unpack_error(part, protocol.REASONS)
+        if kind is PartKind.DONE:
             receipt = protocol.sources_only(part)
             return RequestFile(form, lookup.completed(content), receipt=receipt)
-        if kind == b"B":
+        if kind is PartKind.BLOCKS:
             content, form = part, BLOCKS_FORM
             protocol.check_blocks(part)
-        if kind == b"V":
+        if kind is PartKind.VERSION:
             protocol.answer_whether_cached(end, is_cached=lookup(protocol.unpack_version(part)))
 
 

@@ -9,8 +9,13 @@ import socket
 from collections.abc import Callable
 
 from onnxplain_server.adapters.network_processes.network_process import is_readable
+from onnxplain_server.adapters.network_processes.socket_frames import (
+    BrokenError,
+    receive,
+    unpack_error,
+)
 from onnxplain_server.adapters.sources import fetch_protocol as protocol
-from onnxplain_server.adapters.sources.fetch_protocol import FetchBrokenError
+from onnxplain_server.adapters.sources.fetch_protocol import ANSWERED, PartKind
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import FetchControl, SourceBlocks
 
@@ -47,7 +52,7 @@ class RangeSession:
         for _ in range(2):
             try:
                 return self._read(file, start, length)
-            except (FetchBrokenError, OSError):
+            except (BrokenError, OSError):
                 self.close()
         self._control.check(_WAITING)
         raise ExplainError(
@@ -68,11 +73,10 @@ class RangeSession:
         protocol.send_range(self._end, file, start, length)
         while not is_readable(self._end):
             self._control.check(_WAITING)
-        kind, size = protocol.receive_header(self._end)
-        content = protocol.receive_content(self._end, size)
-        if kind == b"E":
+        part = receive(self._end, ANSWERED)
+        if part.kind is PartKind.ERROR:
             self._control.check(_WAITING)
-            raise protocol.unpack_error(content)
-        if kind != b"C" or size != length:
-            raise FetchBrokenError
-        return bytes(content)
+            raise unpack_error(part.content, protocol.REASONS)
+        if part.kind is not PartKind.CONTENT or len(part.content) != length:
+            raise BrokenError
+        return bytes(part.content)

@@ -1,4 +1,7 @@
-"""Circuit breaker: stops calls to a failed service, except for one trial per pause."""
+"""Circuit breaker: stops calls to a failed service, except for one trial per pause.
+
+pybreaker holds a lock while it calls, so that one command to Redis would wait for another.
+"""
 
 from __future__ import annotations
 

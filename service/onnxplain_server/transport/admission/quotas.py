@@ -1,6 +1,7 @@
 """Quotas of callers per hour: predicted rows are reserved by plan, processor time is post-paid.
 
-A request is refused with the time when there is room. What it used counts, whatever ends it.
+A request is refused with the time when there is room. What it used counts, whatever ends it. The
+library limits, of Flask-Limiter, counts costs that are known before, and gives none back.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
     state = RUNNING AND labels.team = "risk" AND done = false
 
 Conditions joined by AND; each is a field, = or !=, and a value. A value is a word, or a text in
-double quotes in which a backslash escapes quotes and backslashes.
+double quotes in which a backslash escapes quotes and backslashes. No package of PyPI is named after
+that language.
 """
 
 from __future__ import annotations

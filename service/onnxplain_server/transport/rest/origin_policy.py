@@ -1,6 +1,7 @@
 """Host and Origin of HTTP requests: DNS rebinding, requests of foreign web pages, and CORS.
 
-Requests are refused by their headers, before the body is read.
+Requests are refused by their headers, before the body is read: Flask-CORS and the trusted hosts of
+Werkzeug look at a request once waitress has received all of it.
 """
 
 from __future__ import annotations

@@ -26,12 +26,11 @@ from onnxplain_server.adapters.cluster.dask_task import own_release
 from onnxplain_server.adapters.cluster.dask_workers import DaskWorkers
 from onnxplain_server.adapters.cluster.server import task_frames as frames
 from onnxplain_server.adapters.cluster.server.task_frames import (
-    TaskBrokenError,
-    TaskFrame,
     TaskKind,
 )
 from onnxplain_server.adapters.cluster.server.task_session import serve_session
 from onnxplain_server.adapters.network_processes import confined_process
+from onnxplain_server.adapters.network_processes.socket_frames import BrokenError, send
 from onnxplain_server.core.counts.cluster_counts import ClusterState
 from onnxplain_server.core.errors import ExplainError, Reason
 
@@ -111,9 +110,9 @@ def answer(connection: ClusterConnection, *ends: socket.socket) -> None:
     if len(ends) > 1:
         serve_session(connection, *ends)
         return
-    with ends[0], suppress(TaskBrokenError):
+    with ends[0], suppress(BrokenError):
         content = frames.pack_state(connection.state())
-        frames.send(ends[0], TaskFrame(TaskKind.STATE, 0, content))
+        send(ends[0], TaskKind.STATE, 0, content)
 
 
 def load_libraries() -> None:

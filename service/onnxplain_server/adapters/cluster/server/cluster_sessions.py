@@ -16,13 +16,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from onnxplain_server.adapters.cluster.server import task_frames as frames
-from onnxplain_server.adapters.cluster.server.task_frames import TaskBrokenError, TaskKind
+from onnxplain_server.adapters.cluster.server.task_frames import TaskKind
 from onnxplain_server.adapters.network_processes.clocked_lock import held
 from onnxplain_server.adapters.network_processes.clocked_socket import ClockedSocket
 from onnxplain_server.adapters.network_processes.network_process import (
     WITHOUT_THREADS,
     NetworkProcess,
     ProcessProgram,
+)
+from onnxplain_server.adapters.network_processes.socket_frames import (
+    BrokenError,
+    receive,
+    unpack_error,
 )
 from onnxplain_server.core.counts.cluster_counts import ClusterCounts, ClusterState
 from onnxplain_server.core.errors import ExplainError, Reason
@@ -171,8 +176,8 @@ def _asked(process: NetworkProcess | None) -> ClusterState | None:
         return None
     try:
         with process.connect(time.monotonic() + _STATE_SECONDS) as end:
-            return frames.unpack_state(frames.receive(end, frames.TOLD_STATE).content)
-    except (OSError, TaskBrokenError):
+            return frames.unpack_state(receive(end, frames.TOLD_STATE).content)
+    except (OSError, BrokenError):
         return None
 
 
@@ -180,9 +185,9 @@ def _failure(binding: ClockedSocket, control: FetchControl) -> ExplainError:
     """Return the error of the cluster, which the process tells before the worker learns of it."""
     binding.deadline = min(time.monotonic() + _FAILURE_SECONDS, control.deadline)
     try:
-        frame = frames.receive(binding, {TaskKind.FAILED: frames.FAILURE_LIMIT})
-        return frames.unpack_cluster_failure(frame.content)
-    except TaskBrokenError:
+        frame = receive(binding, {TaskKind.FAILED: frames.FAILURE_LIMIT})
+        return unpack_error(frame.content, frames.OF_CLUSTER)
+    except BrokenError:
         control.check("while the cluster was to tell how it failed")
         return ExplainError(
             Reason.UNAVAILABLE,

@@ -13,9 +13,14 @@ from onnxplain_server.adapters.cluster.server import task_frames as frames
 from onnxplain_server.adapters.cluster.server.task_frames import (
     ANSWERED,
     WITHHELD,
-    TaskBrokenError,
-    TaskFrame,
     TaskKind,
+)
+from onnxplain_server.adapters.network_processes.socket_frames import (
+    BrokenError,
+    SocketFrame,
+    receive,
+    send,
+    unpack_error,
 )
 from onnxplain_server.core.errors import ExplainError
 from onnxplain_server.core.systems.sockets import ReadableSocket
@@ -46,14 +51,14 @@ class SocketWorkers:
         self, job: bytes, work: bytes, _files: Sequence[SharedFile]
     ) -> Iterator[_SocketQueue[Range]]:
         """Open a queue; see `Workers.open`."""
-        opening = TaskFrame(TaskKind.OPEN, 0, frames.pack_open(job, work))
+        opening = SocketFrame(TaskKind.OPEN, 0, frames.pack_open(job, work))
         with closing(_SocketQueue(self._end, opening, frames.pack_task)) as queue:
             yield queue
 
     @contextmanager
     def open_predictions(self, model: bytes, job: bytes) -> Iterator[_SocketQueue[bytes]]:
         """Open a queue; see `PredictionWorkers.open_predictions`."""
-        opening = TaskFrame(TaskKind.OPEN_PREDICTIONS, 0, frames.pack_open(model, job))
+        opening = SocketFrame(TaskKind.OPEN_PREDICTIONS, 0, frames.pack_open(model, job))
         with closing(_SocketQueue(self._end, opening, frames.pack_rows)) as queue:
             yield queue
 
@@ -62,7 +67,7 @@ class _SocketQueue(Generic[_Task]):
     """Implements `TaskQueue`; tasks are packed by `pack`."""
 
     def __init__(
-        self, end: socket.socket, opening: TaskFrame, pack: Callable[[_Task], bytes]
+        self, end: socket.socket, opening: SocketFrame[TaskKind], pack: Callable[[_Task], bytes]
     ) -> None:
         self._end = end
         self._pack = pack
@@ -75,7 +80,7 @@ class _SocketQueue(Generic[_Task]):
         return self._width
 
     def submit(self, number: int, task: _Task) -> None:
-        self._send(TaskFrame(TaskKind.TASK, number, self._pack(task)))
+        self._send(SocketFrame(TaskKind.TASK, number, self._pack(task)))
 
     def replies(self, seconds: float) -> Sequence[tuple[int, bytes]]:
         end = time.monotonic() + seconds
@@ -88,9 +93,9 @@ class _SocketQueue(Generic[_Task]):
 
     def close(self) -> None:
         """Cancel what is under way, and drop its replies."""
-        with suppress(TaskBrokenError):
-            frames.send(self._end, TaskFrame(TaskKind.CLOSE))
-            while frames.receive(self._end, ANSWERED).kind is not TaskKind.CLOSED:
+        with suppress(BrokenError):
+            send(self._end, TaskKind.CLOSE)
+            while receive(self._end, ANSWERED).kind is not TaskKind.CLOSED:
                 pass
 
     def _is_readable(self, seconds: float) -> bool:
@@ -98,22 +103,22 @@ class _SocketQueue(Generic[_Task]):
 
     def _received(self) -> list[tuple[int, bytes]]:
         try:
-            frame = frames.receive(self._end, ANSWERED)
+            frame = receive(self._end, ANSWERED)
             if frame.kind is TaskKind.RESULT:
                 return [(frame.number, bytes(frame.content))]
             if frame.kind is TaskKind.WIDTH:
                 self._width = frames.unpack_width(frame.content)
                 return []
-            error = frames.unpack_failure(frame.content)
-        except TaskBrokenError:
+            error = unpack_error(frame.content, frames.OF_WORKERS)
+        except BrokenError:
             raise _withheld() from None
         raise error
 
-    def _send(self, frame: TaskFrame) -> None:
+    def _send(self, frame: SocketFrame[TaskKind]) -> None:
         try:
             with self._lock:
-                frames.send(self._end, frame)
-        except TaskBrokenError:
+                send(self._end, frame.kind, frame.number, frame.content)
+        except BrokenError:
             raise _withheld() from None
 
 

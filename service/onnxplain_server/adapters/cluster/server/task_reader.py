@@ -9,12 +9,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
-from onnxplain_server.adapters.cluster.server import task_frames as frames
 from onnxplain_server.adapters.cluster.server.task_frames import (
     ROWS_LIMIT,
-    TaskBrokenError,
-    TaskFrame,
     TaskKind,
+)
+from onnxplain_server.adapters.network_processes.socket_frames import (
+    BrokenError,
+    SocketFrame,
+    receive,
 )
 from onnxplain_server.trees.streaming.workers import TaskQueue
 
@@ -30,7 +32,7 @@ class TaskRules:
     tasks_ahead : int
         Tasks under way for each that the cluster can run at the same time.
     unpack : callable (content) -> task
-        Raises TaskBrokenError.
+        Raises BrokenError.
     """
 
     accepted: Mapping[TaskKind, int]
@@ -77,7 +79,7 @@ class TaskReader:
 
         Raises
         ------
-        TaskBrokenError
+        BrokenError
             Once it broke the protocol, or went.
         ExplainError
             That of the submission of a task.
@@ -108,17 +110,17 @@ class TaskReader:
         except Exception as error:  # noqa: BLE001 - raised by `is_reading`
             self._error = error
 
-    def _received(self) -> TaskFrame:
-        return frames.receive(self._end, self._rules.accepted)
+    def _received(self) -> SocketFrame[TaskKind]:
+        return receive(self._end, self._rules.accepted)
 
-    def _submit(self, frame: TaskFrame) -> None:
+    def _submit(self, frame: SocketFrame[TaskKind]) -> None:
         task = self._rules.unpack(frame.content)
         with self._lock:
             allowed = max(1, self._rules.tasks_ahead * self._widest)
             under_way = sum(self._waiting.values()) + len(frame.content)
             is_refused = frame.number in self._waiting or len(self._waiting) >= allowed
             if is_refused or under_way > ROWS_LIMIT:
-                raise TaskBrokenError
+                raise BrokenError
             self._waiting[frame.number] = len(frame.content)
         if self._error is None:
             try:

@@ -11,11 +11,16 @@ from typing import Any, Protocol
 from onnxplain_server.adapters.cluster.dask_words import without_cause
 from onnxplain_server.adapters.cluster.server import task_frames as frames
 from onnxplain_server.adapters.cluster.server.task_frames import (
-    TaskBrokenError,
-    TaskFrame,
     TaskKind,
 )
 from onnxplain_server.adapters.cluster.server.task_reader import TaskReader, TaskRules
+from onnxplain_server.adapters.network_processes.socket_frames import (
+    BrokenError,
+    SocketFrame,
+    pack_error,
+    receive,
+    send,
+)
 from onnxplain_server.adapters.runner.on_workers.worker_batch_size import CALLS_AHEAD
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.sources import SourceBlocks
@@ -63,7 +68,7 @@ def serve_session(
     end : socket
         Of the worker.
     """
-    with binding, end, suppress(TaskBrokenError):
+    with binding, end, suppress(BrokenError):
         session = _TaskSession(connected, *_bound(binding), binding, end)
         while session.serve_queue():
             pass
@@ -87,7 +92,7 @@ class _TaskSession:
 
     def serve_queue(self) -> bool:
         """Serve one queue, from its opening to its end; return whether another may follow."""
-        opening = frames.receive(self._end, self._accepted)
+        opening = receive(self._end, self._accepted)
         rules = _RULES[opening.kind]
         with ExitStack() as stack:
             reader: TaskReader | None = None
@@ -98,7 +103,7 @@ class _TaskSession:
                 failure = None
             except ExplainError as error:
                 failure = error
-            except TaskBrokenError:
+            except BrokenError:
                 raise
             except Exception:
                 LOG.exception("a session of the cluster failed unexpectedly")
@@ -110,10 +115,10 @@ class _TaskSession:
                     self._drop(rules)
                 else:
                     reader.wait()
-        frames.send(self._end, TaskFrame(TaskKind.CLOSED))
+        send(self._end, TaskKind.CLOSED)
         return failure is None
 
-    def _opened(self, opening: TaskFrame) -> AbstractContextManager[TaskQueue[Any]]:
+    def _opened(self, opening: SocketFrame[TaskKind]) -> AbstractContextManager[TaskQueue[Any]]:
         first, second = frames.unpack_open(opening.content)
         workers = self._connected()
         if opening.kind is TaskKind.OPEN:
@@ -126,15 +131,15 @@ class _TaskSession:
         while reader.is_reading():
             if (width := queue.width()) != told:
                 reader.widen(width)
-                frames.send(self._end, TaskFrame(TaskKind.WIDTH, 0, frames.pack_width(width)))
+                send(self._end, TaskKind.WIDTH, 0, frames.pack_width(width))
                 told = width
             for number, result in queue.replies(_WAIT_SECONDS):
                 reader.end(number)
-                frames.send(self._end, TaskFrame(TaskKind.RESULT, number, result))
+                send(self._end, TaskKind.RESULT, number, result)
 
     def _drop(self, rules: TaskRules) -> None:
         """Drop the tasks of a queue that was not opened."""
-        while frames.receive(self._end, rules.accepted).kind is not TaskKind.CLOSE:
+        while receive(self._end, rules.accepted).kind is not TaskKind.CLOSE:
             pass
 
 
@@ -156,6 +161,6 @@ def _tell(binding: socket.socket, end: socket.socket, error: ExplainError) -> No
         LOG.warning("the Dask cluster failed: %s", error.message)
         reason = error.reason if error.reason is Reason.WORKER_DIED else Reason.UNAVAILABLE
         told = ExplainError(reason, f"the server's Dask cluster: {without_cause(error.message)}")
-        frames.send(binding, TaskFrame(TaskKind.FAILED, 0, frames.pack_failure(told)))
+        send(binding, TaskKind.FAILED, 0, pack_error(told))
         error = frames.WITHHELD
-    frames.send(end, TaskFrame(TaskKind.FAILED, 0, frames.pack_failure(error)))
+    send(end, TaskKind.FAILED, 0, pack_error(error))

@@ -3,6 +3,7 @@
 obstore follows redirects and resolves names itself, and has no switch for either (0.12). It
 therefore speaks plain HTTP to this proxy, which knows the one host of each fetch, connects to
 checked addresses, speaks TLS to them, passes no redirect on, and adds the operator's header.
+Advocate, which guards addresses, wraps requests, and is archived.
 """
 
 from __future__ import annotations

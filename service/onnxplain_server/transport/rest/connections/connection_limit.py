@@ -1,6 +1,7 @@
 """Connection limit of the REST server, with slow-client protection and idle timeouts.
 
 At the limit it closes connections of the address with most, never ones with a request at work.
+waitress counts all connections alike, and stops accepting at its limit.
 """
 
 from __future__ import annotations
