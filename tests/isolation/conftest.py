@@ -39,6 +39,7 @@ from tools.waiting import PATIENCE_SECONDS
 
 ROWS = b"a,b,c\n1,2,3\n4,5,6\n7,8,10\n"
 LONG_SECONDS = 60.0
+SECRET = "known to the server alone"
 """A bound that only something endless exceeds. How long things take is measured in bench/."""
 
 MEMORY_BYTES = 512 * 2**20
@@ -142,8 +143,10 @@ class Ask:
 
 @pytest.fixture(scope="session")
 def isolated() -> Iterator[Isolated]:
-    """Share the workers among the tests, as a server does among its callers."""
-    made = Isolated(order(), spare_count=2, warm_bytes=2**28, timeouts=TIMEOUTS)
+    """Share the workers among the tests, as a server does among its callers; it has a secret."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ONNXPLAIN_CACHE_SECRET", SECRET)
+        made = Isolated(order(), spare_count=2, warm_bytes=2**28, timeouts=TIMEOUTS)
     yield made
     made.close()
 

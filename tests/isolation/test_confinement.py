@@ -223,10 +223,8 @@ def test_each_version_of_landlock_is_asked_for_what_it_knows(version: int) -> No
     )
 
 
-@pytest.mark.slow
-def test_variables_of_the_server_stay_with_it(own, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ONNXPLAIN_CACHE_SECRET", "known to the server alone")
-    zygote = own()._pool._zygote
+def test_variables_of_the_server_stay_with_it(isolated) -> None:
+    zygote = isolated._pool._zygote
 
     environment = Path(f"/proc/{zygote._process.pid}/environ").read_bytes()
 
