@@ -39,8 +39,8 @@ from tools.waiting import PATIENCE_SECONDS
 
 ROWS = b"a,b,c\n1,2,3\n4,5,6\n7,8,10\n"
 LONG_SECONDS = 60.0
-SECRET = "known to the server alone"
 """A bound that only something endless exceeds. How long things take is measured in bench/."""
+OF_SERVER = "known to the server alone"
 
 MEMORY_BYTES = 512 * 2**20
 TIMEOUTS = WorkerTimeouts(load_seconds=LONG_SECONDS, quarantine_seconds=10 * LONG_SECONDS)
@@ -145,7 +145,7 @@ class Ask:
 def isolated() -> Iterator[Isolated]:
     """Share the workers among the tests, as a server does among its callers; it has a secret."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ONNXPLAIN_CACHE_SECRET", SECRET)
+        patch.setenv("ONNXPLAIN_CACHE_SECRET", OF_SERVER)
         made = Isolated(order(), spare_count=2, warm_bytes=2**28, timeouts=TIMEOUTS)
     yield made
     made.close()

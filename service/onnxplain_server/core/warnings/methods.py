@@ -32,8 +32,8 @@ class MethodWarning(Enum):
             "few predictions; the message has how well the surrogate predicts"
         ),
         remedy=(
-            "Read the intervals, raise `budget_predicted_row_count`, or ask for the engine "
-            "`BLACK_BOX`"
+            "Read the intervals; for smaller ones, ask for the engine with a larger "
+            "`budget_predicted_row_count`, or for `BLACK_BOX`"
         ),
         tells=Tells.HOW_IT_WAS_MADE,
     )

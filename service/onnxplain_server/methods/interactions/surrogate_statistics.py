@@ -244,31 +244,36 @@ def _spread(
 
 
 def _note(estimate: _Estimate, asked: AskedEstimate) -> Note:
-    fidelity, because, target = estimate.fidelity, asked.because, asked.options.target_error
+    fidelity, because = estimate.fidelity, asked.because
     of_outputs = " for the output where it is lowest" if len(estimate.tables) > 1 else ""
     doubt = (
         " So it helps little, and the intervals are as wide as hybrid rows alone make them."
         if fidelity < _LOW_FIDELITY
         else ""
     )
-    reached = ""
-    if target is not None:
-        error = estimate.largest_error
-        is_spent = estimate.measure.is_spent
-        rest = (
-            "the budget was spent before it was reached" if is_spent else "more rows are predicted"
-        )
-        reached = (
-            f" The largest standard error of a numerator is {error:.2g} of the predictions' mean "
-            f"square; target_error is {target:.2g}{'' if error <= target else f', and {rest}'}."
-        )
     subject = f"As {because}, interactions" if because else "Interactions"
-    other = ", or ask for the engine BLACK_BOX" if because else ""
+    smaller = (
+        "ask for the engine SURROGATE with a larger budget_predicted_row_count, or for BLACK_BOX"
+        if because
+        else "raise budget_predicted_row_count"
+    )
     message = (
         f"{subject} are estimates from {estimate.measure.predicted_count:,} predicted hybrid "
         f"rows, by boosted trees that explain {max(fidelity, 0):.1%} of the variance of hybrid "
-        f"rows that they have not seen{of_outputs}.{doubt}{reached} Standard errors and intervals "
-        "are those of the estimate for these rows; raise budget_predicted_row_count for smaller "
-        f"ones{other}."
+        f"rows that they have not seen{of_outputs}.{doubt}{_reached(estimate, asked)} Standard errors and intervals "
+        f"are those of the estimate for these rows; for smaller ones, {smaller}."
     )
     return Note(MethodWarning.ESTIMATED_BY_SURROGATE, message)
+
+
+def _reached(estimate: _Estimate, asked: AskedEstimate) -> str:
+    """Tell whether the target error was reached, if there is one."""
+    target, error = asked.options.target_error, estimate.largest_error
+    if target is None:
+        return ""
+    is_spent = estimate.measure.is_spent
+    rest = "the budget was spent before it was reached" if is_spent else "more rows are predicted"
+    return (
+        f" The largest standard error of a numerator is {error:.2g} of the predictions' mean "
+        f"square; target_error is {target:.2g}{'' if error <= target else f', and {rest}'}."
+    )
