@@ -260,8 +260,9 @@ def _note(estimate: _Estimate, asked: AskedEstimate) -> Note:
     message = (
         f"{subject} are estimates from {estimate.measure.predicted_count:,} predicted hybrid "
         f"rows, by boosted trees that explain {max(fidelity, 0):.1%} of the variance of hybrid "
-        f"rows that they have not seen{of_outputs}.{doubt}{_reached(estimate, asked)} Standard errors and intervals "
-        f"are those of the estimate for these rows; for smaller ones, {smaller}."
+        f"rows that they have not seen{of_outputs}.{doubt}{_reached(estimate, asked)} Standard "
+        "errors and intervals are those of the estimate for these rows; for smaller ones, "
+        f"{smaller}."
     )
     return Note(MethodWarning.ESTIMATED_BY_SURROGATE, message)
 
