@@ -37,12 +37,10 @@ def within_seconds(request: BoundRequest) -> BoundRequest:
     rows = len(prepared) * int(min(max(limit * pace, PREDICTED_ROWS), MOST_PREDICTED_ROWS))
     if seconds <= limit or predicted < _LEAST_SAVING * rows:
         return request
-    by = (
-        "the size of the model"
-        if request.resources.row_seconds
-        else "the pace of models of unknown size"
+    counted = "the size of the model" if request.resources.row_seconds else "an unknown size"
+    because = (
+        f"predicting {predicted:,} rows may take {seconds:,.0f} s, by a coarse count from {counted}"
     )
-    because = f"predicting {predicted:,} rows would take about {seconds:,.0f} s by {by}"
     estimated = request.by_surrogate(rows, because)
     try:
         prepare_methods(estimated)
