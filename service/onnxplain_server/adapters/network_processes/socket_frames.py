@@ -9,6 +9,7 @@ have a channel of their own, which never blocks: `workers.ipc.channel`.
 from __future__ import annotations
 
 import json
+import math
 import socket
 import struct
 from collections.abc import Mapping, Set
@@ -24,8 +25,6 @@ Kind = TypeVar("Kind", bound=Enum)
 
 _HEADER = struct.Struct("<cIQ")
 _JOINED_BYTES = 2**16
-_RETRY_LIMIT = 86_400.0
-"""Seconds after which an error may tell to come back, at most."""
 _ZEROS = memoryview(bytes(2**20))
 """Allocated at a time, before that much came."""
 
@@ -119,7 +118,7 @@ def unpack_error(content: Buffer, reasons: Set[Reason]) -> ExplainError:
     match decoded(content):
         case [str(name), str(message), str(field), None | int() | float() as seconds]:
             reason = Reason.__members__.get(name)
-            if reason in reasons and (seconds is None or 0 <= seconds <= _RETRY_LIMIT):
+            if reason in reasons and (seconds is None or 0 <= seconds < math.inf):
                 after = None if seconds is None else float(seconds)
                 return ExplainError(Reason[name], message, field, retry_seconds=after)
     raise BrokenError
