@@ -44,8 +44,10 @@ from onnxplain_server.trees.streaming.engine import StreamedTrees
 
 _OF_ROWS = ("sample", "background", "effects", "sampled_outputs", "tabular_choice")
 _OF_LEDGER = ("predictor", "unplanned", "block_pool", "streamed_trees")
-_OF_OUTPUTS = ("output_indices", "outputs", "streamed_trees", *_OF_ROWS[2:])
-"""Properties that depend on the rows drawn, that report to the ledger; on the outputs explained."""
+_OF_ENGINE = ("streamed_trees", *_OF_ROWS[2:])
+_OF_OUTPUTS = ("output_indices", "outputs", *_OF_ENGINE)
+"""Properties that depend on the rows drawn; that report to the ledger; that depend on the engine;
+on the outputs explained."""
 _SAMPLED_ROWS = 200
 """Rows on which the rounding errors of predictions are measured."""
 
@@ -115,7 +117,7 @@ class BoundRequest:
         """Return the request for the engine SURROGATE with a budget of predicted rows, and why."""
         before = self.tabular_choice
         copied = self._asking(
-            ("tabular_choice", *_OF_OUTPUTS[2:]),
+            _OF_ENGINE,
             engine=Engine.SURROGATE,
             budget_predicted_row_count=row_count,
         )
@@ -259,7 +261,7 @@ class BoundRequest:
                 self.question,
                 replace(self.resources, request_key=request_key),
                 self.ledger,
-                self.estimated_because or "it was asked for",
+                self.estimated_because,
             )
         unused = unused_told(self.model, features.names, self.output_indices)
         choice = replace(choice, reason=choice.reason + unused)

@@ -31,7 +31,7 @@ from onnxplain_server.explain.planning.rehearsal import (
 )
 from onnxplain_server.explain.planning.rehearsed_engine import RehearsedBlackBox
 from onnxplain_server.explain.planning.savings import TimedPart, savings
-from onnxplain_server.explain.planning.surrogate_choice import within_seconds
+from onnxplain_server.explain.planning.surrogate_choice import prepare_within_seconds
 from onnxplain_server.explain.prepared_method import prepare_method
 from onnxplain_server.explain.question import Engine, Question
 from onnxplain_server.explain.registry import preparation_of
@@ -78,7 +78,7 @@ def plan_explanation(
     def bound(own: Resources) -> BoundRequest:
         given = replace(own, host=host)
         request = BoundRequest(model, table, question, given, rows_once=rows_once)
-        return within_seconds(request) if may_be_estimated(request) else request
+        return prepare_within_seconds(request)[0].request if may_be_estimated(request) else request
 
     engine = partial(RehearsedBlackBox, additive=additive)
     request = bound(replace(resources, black_box=engine))

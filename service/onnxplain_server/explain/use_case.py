@@ -103,8 +103,8 @@ def explain(
     _check_alone([preparation.is_alone for preparation in preparations])
     rows_once = all(preparation.rows_once for preparation in preparations)
     request = BoundRequest(model, table, question, resources, rows_once=rows_once)
-    request = _estimated(request)
-    prepared = prepare_methods(request)
+    prepared = _prepared(request)
+    request = prepared[0].request
     sized, notes = _within_budget(request, prepared)
     comparing = prepare_comparison(request, table)
     _reserve(request, sum(method.job.cost for method in sized) + _cost(comparing))
@@ -119,13 +119,13 @@ def _cost(comparing: ComparisonJob | None) -> int:
     return comparing.cost if comparing else 0
 
 
-def _estimated(request: BoundRequest) -> BoundRequest:
-    """Return the request, for the engine SURROGATE where predictions would take too long."""
+def _prepared(request: BoundRequest) -> Sequence[PreparedMethod]:
+    """Prepare the methods, for the engine SURROGATE where predictions would take too long."""
     if not may_be_estimated(request):
-        return request
-    from onnxplain_server.explain.planning.surrogate_choice import within_seconds
+        return prepare_methods(request)
+    from onnxplain_server.explain.planning.surrogate_choice import prepare_within_seconds
 
-    return within_seconds(request)
+    return prepare_within_seconds(request)
 
 
 def _within_budget(

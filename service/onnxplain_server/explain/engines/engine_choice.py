@@ -45,6 +45,8 @@ from onnxplain_server.trees.with_linear import ExactWithLinear
 
 _CHECKED_ROWS = 200
 
+_ASKED = "it was asked for"
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EngineChoice:
@@ -93,14 +95,14 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
     question: Question,
     resources: Resources,
     ledger: Ledger,
-    because: str = "it was asked for",
+    because: str,
 ) -> EngineChoice:
     """Choose the requested engine, or else the first that applies: trees, additive, black box.
 
     Parameters
     ----------
     because : str
-        Why there is an engine in the question.
+        Why there is an engine in the question; empty where it was asked for.
 
     Raises
     ------
@@ -109,9 +111,9 @@ def choose_engine(  # noqa: PLR0917 - the choice depends on all of these
     """
     predictor = Predictor(model, outputs, ledger, resources.batch_size, resources.predicting)
     if question.engine is Engine.BLACK_BOX:
-        return _black_box(predictor, question, resources, because)
+        return _black_box(predictor, question, resources, _ASKED)
     if question.engine is Engine.SURROGATE:
-        return _surrogate(predictor, question, because)
+        return _surrogate(predictor, question, because or _ASKED)
     trees = resources.trees()
     explained = trees if isinstance(trees, Refusal) else _explained_trees(trees, model, features)
     if isinstance(explained, Refusal) or question.engine is Engine.ADDITIVE:

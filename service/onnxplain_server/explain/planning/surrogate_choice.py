@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.explain.bound_request import BoundRequest
 from onnxplain_server.explain.planning.nominal_pace import nominal_pace
-from onnxplain_server.explain.prepared_method import prepare_methods
+from onnxplain_server.explain.prepared_method import PreparedMethod, prepare_methods
 from onnxplain_server.explain.question import Engine
 from onnxplain_server.explain.rows.surrogate_budget import MOST_PREDICTED_ROWS, PREDICTED_ROWS
 
@@ -13,8 +15,8 @@ _LEAST_SAVING = 3
 """Times as many rows that the black box would predict."""
 
 
-def within_seconds(request: BoundRequest) -> BoundRequest:
-    """Return a request, for the engine SURROGATE where predictions would take too long.
+def prepare_within_seconds(request: BoundRequest) -> Sequence[PreparedMethod]:
+    """Prepare the methods, for the engine SURROGATE where predictions would take too long.
 
     Time is that of the model's size, not of a clock: equal requests have equal answers. Options
     that the engine does not take are left to the black box.
@@ -31,21 +33,19 @@ def within_seconds(request: BoundRequest) -> BoundRequest:
     """
     prepared = prepare_methods(request)
     if request.choice is None or request.choice.engine is not Engine.BLACK_BOX:
-        return request
+        return prepared
     predicted, pace = sum(method.predicted_row_count for method in prepared), nominal_pace(request)
     seconds, limit = predicted / pace, request.resources.surrogate_seconds
     rows = len(prepared) * int(min(max(limit * pace, PREDICTED_ROWS), MOST_PREDICTED_ROWS))
     if seconds <= limit or predicted < _LEAST_SAVING * rows:
-        return request
+        return prepared
     counted = "the size of the model" if request.resources.row_seconds else "an unknown size"
     because = (
         f"predicting {predicted:,} rows may take {seconds:,.0f} s, by a coarse count from {counted}"
     )
-    estimated = request.by_surrogate(rows, because)
     try:
-        prepare_methods(estimated)
+        return prepare_methods(request.by_surrogate(rows, because))
     except ExplainError as error:
         if error.reason is not Reason.INVALID_OPTION:
             raise
-        return request
-    return estimated
+        return prepared
