@@ -209,6 +209,7 @@ def test_an_error_and_counts_come_as_they_went() -> None:
         b'["REMOTE_MODEL_ANSWER", "", "", NaN]',
         b'["REMOTE_MODEL_ANSWER", "", "", -1]',
         b'["REMOTE_MODEL_ANSWER", "", "", Infinity]',
+        b'["REMOTE_MODEL_ANSWER", "", "", 1e300]',
         b'["REMOTE_MODEL_ANSWER", "", ""]',
         b'[["REMOTE_MODEL_ANSWER"], "", "", null]',
     ],

@@ -9,7 +9,6 @@ have a channel of their own, which never blocks: `workers.ipc.channel`.
 from __future__ import annotations
 
 import json
-import math
 import socket
 import struct
 from collections.abc import Mapping, Set
@@ -25,6 +24,8 @@ Kind = TypeVar("Kind", bound=Enum)
 
 _HEADER = struct.Struct("<cIQ")
 _JOINED_BYTES = 2**16
+_RETRY_LIMIT = 1e9
+"""Seconds after which an error may tell to come back: more than replies can tell is no error."""
 _ZEROS = memoryview(bytes(2**20))
 """Allocated at a time, before that much came."""
 
@@ -110,7 +111,9 @@ def receive_onto(end: socket.socket, length: int, content: bytearray) -> None:
 
 def pack_error(error: ExplainError) -> bytes:
     """Encode an error."""
-    return json.dumps([error.reason.name, error.message, error.field, error.retry_seconds]).encode()
+    seconds = error.retry_seconds
+    after = None if seconds is None else min(seconds, _RETRY_LIMIT)
+    return json.dumps([error.reason.name, error.message, error.field, after]).encode()
 
 
 def unpack_error(content: Buffer, reasons: Set[Reason]) -> ExplainError:
@@ -118,7 +121,7 @@ def unpack_error(content: Buffer, reasons: Set[Reason]) -> ExplainError:
     match decoded(content):
         case [str(name), str(message), str(field), None | int() | float() as seconds]:
             reason = Reason.__members__.get(name)
-            if reason in reasons and (seconds is None or 0 <= seconds < math.inf):
+            if reason in reasons and (seconds is None or 0 <= seconds <= _RETRY_LIMIT):
                 after = None if seconds is None else float(seconds)
                 return ExplainError(Reason[name], message, field, retry_seconds=after)
     raise BrokenError

@@ -74,7 +74,7 @@ def main() -> None:
 
 def _serve(fetching: Fetching, end: socket.socket) -> None:
     """Answer one request; a server that has gone is ignored."""
-    with end, suppress(OSError, BrokenError):
+    with end, suppress(BrokenError):
         kind, content = _answer(end, receive_request(end), fetching)
         send(end, kind, 0, content)
     pa.default_memory_pool().release_unused()
@@ -146,11 +146,8 @@ class Sink(io.RawIOBase):
     def write(self, content: Any) -> int:
         """Send a buffer in parts."""
         view = memoryview(content).cast("B")
-        try:
-            for start in range(0, len(view), PART_BYTES):
-                send(self._end, PartKind.CONTENT, 0, view[start : start + PART_BYTES])
-        except OSError:
-            raise BrokenError from None
+        for start in range(0, len(view), PART_BYTES):
+            send(self._end, PartKind.CONTENT, 0, view[start : start + PART_BYTES])
         return len(view)
 
 
