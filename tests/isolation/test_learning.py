@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 from hostile.base import model, node
-from onnxplain.v1.explanation_service_pb2 import ExplainResponse, MethodOptions
+from onnxplain.v1.explanation_service_pb2 import (
+    ExplainRequest,
+    ExplainResponse,
+    MethodOptions,
+)
 from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions
 from onnxplain.v1.firm_pb2 import FirmOptions
 from onnxplain.v1.interactions_pb2 import InteractionsOptions
@@ -106,20 +110,26 @@ def test_waiting_for_the_first_such_worker_ends_with_the_deadline(own) -> None:
     assert caught.value.reason is Reason.DEADLINE_EXCEEDED
 
 
-def test_a_surrogate_is_fitted_in_a_confined_worker(own, reference) -> None:
+def test_a_surrogate_is_fitted_in_a_confined_worker_where_predictions_take_too_long(
+    own, reference
+) -> None:
+    """A worker without scikit-learn finds that out, and another one answers."""
+    largest = model([node("ReduceMax", "X", axes=[1])]).SerializeToString()
+    rows = b"a,b,c\n" + b"".join(b"%d,%d,%d\n" % (i, i * 7 % 120, i * 11 % 120) for i in range(120))
     interactions = MethodOptions(interactions=InteractionsOptions())
-    request = own.request(
-        GOOD, ROWS, interactions, engine="SURROGATE", budget_predicted_row_count=1_000
-    )
-    runner = own()
+    runner = own(surrogate_seconds=1e-9)
 
-    answers = [
+    chosen, asked = (
         ExplainResponse.FromString(
-            each.answer(Call(ServiceMethod.EXPLAIN, request), own.call()).content
+            each.answer(Call(ServiceMethod.EXPLAIN, sent), own.call()).content
         )
-        for each in (runner, reference.runner)
-    ]
+        for each, sent in (
+            (runner, own.request(largest, rows, interactions)),
+            (reference.runner, own.request(largest, rows, interactions, engine="SURROGATE")),
+        )
+    )
 
-    assert own.same(answers[0].explanations[0], answers[1].explanations[0])
-    total = answers[0].explanations[0].interactions.total
-    assert total.values[0] == pytest.approx(0, abs=1e-9)
+    assert chosen.receipt.engine == asked.receipt.engine == ExplainRequest.SURROGATE
+    first, second = (answer.explanations[0].interactions for answer in (chosen, asked))
+    assert own.same(first, second)
+    assert first.total.values[0] > 0
