@@ -4,8 +4,9 @@ Usage: python -m tools.mutants [--only NAME ...] [--tests ARGUMENTS] [--room-onl
                                [--jobs N] [--seconds N]
 
 Each fault of faults.toml is planted in a copy of the checkout, never in the checkout itself. The
-tests of its room run first; where they pass, the rest of what plain `pytest` runs. A table goes to
-standard output, and everything to build/mutants.json. The exit code is 0 if every fault is found.
+tests that import its file run first; where they pass, the other tests of its room, and then the
+rest of what plain `pytest` runs. A table goes to standard output, and everything to
+build/mutants.json. The exit code is 0 if every fault is found.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         "--tests", metavar="ARGUMENTS", help="of pytest, in one word: run these tests instead"
     )
     parser.add_argument(
-        "--room-only", action="store_true", help="leave out the tests of other rooms"
+        "--room-only", action="store_true", help="leave out the tests that are neither near nor of the room"
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="faults at the same time")
     parser.add_argument(

@@ -14,6 +14,7 @@ from pathlib import Path
 from tools.mutants import checkout
 from tools.mutants.run import Result, RunError, run
 from tools.mutants.table import Fault, Table
+from tools.testing.changed import reach
 
 _PREFIX = "onnxplain-mutant-"
 
@@ -36,7 +37,7 @@ class Finding:
     room : str
     outcome : Outcome
     stage : str
-        Last tests that ran: "room", "rest" or "given"; empty where the room has none.
+        Last tests that ran: "near", "room", "rest" or "given"; empty where there are none.
     test : str
         Id of the test that found it, or of the one that ran when the time was over.
     seconds : float
@@ -146,10 +147,15 @@ class Campaign:
         if self._plan.given is not None:
             return [("given", list(self._plan.given))]
         folders = self._table.tests(fault, self._root)
-        room = [("room", folders)] if folders else []
-        if self._plan.room_only:
-            return room
-        return [*room, ("rest", [f"--ignore={folder}" for folder in folders])]
+        near = [str(file.relative_to(self._root)) for file in self._near(fault)]
+        within = [("near", near), ("room", [*folders, *_ignored(near)] if folders else [])]
+        rest = [] if self._plan.room_only else [("rest", _ignored([*folders, *near]))]
+        return [*((stage, arguments) for stage, arguments in within if arguments), *rest]
+
+    def _near(self, fault: Fault) -> list[Path]:
+        """Return the test files that import the file of a fault themselves."""
+        with self._judging:
+            return reach(self._root, [fault.file]).within(0)
 
     def _look(
         self, name: str, copy: Path, stage: str, arguments: Sequence[str], spent: float
@@ -184,3 +190,7 @@ class Campaign:
                 whole = test.partition("[")[0]
                 told = run(self._sound, [whole], self._plan.seconds, log, self._stop)
             return told.result is Result.PASSED
+
+
+def _ignored(paths: Sequence[str]) -> list[str]:
+    return [f"--ignore={path}" for path in paths]
