@@ -156,6 +156,13 @@ def test_a_plan_tells_the_rows_of_an_estimate_and_its_engine(runner: InProcess, 
     assert 0 < plan.seconds.low < plan.seconds.high
 
 
+@pytest.mark.parametrize(("options", "count"), [({}, 10_000), ({"target_error": 0.1}, 100_000)])
+def test_rows_that_are_predicted_without_a_budget(runner: InProcess, options, count) -> None:
+    plan = ask(runner, ServiceMethod.PLAN, engine=SURROGATE, options=options)
+
+    assert plan.methods[0].predicted_row_count == count
+
+
 @pytest.fixture(scope="module")
 def impatient() -> Iterator[InProcess]:
     """A runner for which any prediction takes too long."""
@@ -178,7 +185,7 @@ def test_estimates_are_chosen_where_predictions_take_too_long(impatient, runner)
 
 
 KEPT = {
-    "short predictions": {"seconds": 3_600.0},
+    "short predictions": {"seconds": 3_600.0, "options": {"pairwise_feature_count": 10}},
     "off": {"seconds": 0.0},
     "another engine": {"engine": service_pb2.ExplainRequest.BLACK_BOX},
     "a budget": {"budget_predicted_row_count": 50_000},
@@ -224,11 +231,15 @@ def test_an_estimate_ends_with_the_round_that_reaches_its_target_error(runner: I
     ]
     found = [re.search(r"error of a numerator is ([\d.e-]+) of", text) for text in messages]
     errors = [float(one[1]) for one in found if one]
-    target = (errors[0] + errors[-1]) / 2
+    target = 1.1 * min(errors[:2])
     ended = in_rounds(runner, target)
 
     assert len(errors) == len(messages) == 3
     assert errors[-1] < errors[0]
+    for part, error in zip(every, errors, strict=True):
+        result = part.explanation.interactions
+        of_all = [one.standard_errors[0] for one in (result.total, *result.overall)]
+        assert max(of_all) <= 1.05 * error  # told with two digits; pairs may err more
     assert all("and more rows are predicted" in text for text in messages[:-1])
     assert "and the budget was spent before it was reached" in messages[-1]
     count = 1 + next(place for place, error in enumerate(errors) if error <= target)

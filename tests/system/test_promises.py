@@ -6,7 +6,6 @@ from http.client import HTTPConnection
 import numpy as np
 import onnxplain
 import pytest
-from onnxplain.v1 import explanation_service_pb2 as service_pb2
 
 from tools.waiting import until
 
@@ -66,7 +65,11 @@ def test_two_thousand_rows_of_twenty_features_take_less_than_300_mb(
 
     with onnxplain.connect(server.endpoint) as client:
         found = client.explain(
-            network, rows, onnxplain.Interactions(pairwise_feature_count=2), row_count=2_000
+            network,
+            rows,
+            onnxplain.Interactions(pairwise_feature_count=2),
+            row_count=2_000,
+            engine="BLACK_BOX",
         )
 
     assert found.receipt.row_count == 2_000
@@ -80,7 +83,9 @@ WORK_SECONDS = 10.0
 @pytest.mark.slow
 def test_a_cancelled_call_frees_the_processor(server, network: bytes, rows: Rows) -> None:
     with onnxplain.connect(server.endpoint) as client:
-        events = client.explain_stream(network, rows, onnxplain.Interactions(), row_count=4_000)
+        events = client.explain_stream(
+            network, rows, onnxplain.Interactions(), row_count=4_000, engine="BLACK_BOX"
+        )
         next(events)
         next(events)
         events.close()
@@ -91,9 +96,7 @@ def test_a_cancelled_call_frees_the_processor(server, network: bytes, rows: Rows
 def test_a_client_that_disconnects_over_rest_frees_the_processor(
     lasting_server, network: bytes, rows: Rows
 ) -> None:
-    request = service_pb2.ExplainRequest(row_count=4_000)
-    request.methods.add().interactions.SetInParent()
-    body, kind = multipart(request, network, rows)
+    body, kind = multipart(network, rows)
     connection = HTTPConnection("127.0.0.1", lasting_server.rest_port)
     connection.request("POST", "/v1/explanations", body, {"Content-Type": kind})
     start = lasting_server.processor_seconds()
@@ -104,7 +107,7 @@ def test_a_client_that_disconnects_over_rest_frees_the_processor(
     assert lasting_server.rests(WORK_SECONDS)
 
 
-def multipart(request: service_pb2.ExplainRequest, model: bytes, rows: Rows) -> tuple[bytes, str]:
+def multipart(model: bytes, rows: Rows) -> tuple[bytes, str]:
     table = "\n".join(
         [",".join(rows), *(",".join(map(repr, row)) for row in zip(*rows.values(), strict=True))]
     )
@@ -112,7 +115,7 @@ def multipart(request: service_pb2.ExplainRequest, model: bytes, rows: Rows) -> 
         'name="model"; filename="model.onnx"': model,
         'name="table"; filename="rows.csv"': table.encode(),
         'name="request"': json.dumps(
-            {"rowCount": 4_000, "methods": [{"interactions": {}}]}
+            {"rowCount": 4_000, "methods": [{"interactions": {}}], "engine": "BLACK_BOX"}
         ).encode(),
     }
     body = b"".join(
@@ -126,7 +129,7 @@ def test_grpc_and_rest_give_the_same_numbers(lasting_server, network: bytes, row
     few = head(rows, 50)
     with onnxplain.connect(lasting_server.endpoint) as client:
         found = client.explain(network, few, onnxplain.Interactions())
-    body, kind = multipart(service_pb2.ExplainRequest(), network, few)
+    body, kind = multipart(network, few)
     connection = HTTPConnection("127.0.0.1", lasting_server.rest_port)
     connection.request("POST", "/v1/explanations", body, {"Content-Type": kind})
     by_rest = json.load(connection.getresponse())["explanations"][0]["interactions"]

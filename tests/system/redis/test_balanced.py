@@ -359,11 +359,14 @@ def test_a_client_that_leaves_ends_its_computation(
         if surface == "gRPC":
             client = onnxplain.connect(lasting.endpoint, retry_count=0)
             method = onnxplain.Interactions()
-            call = caller.submit(client.explain, network, table, method, row_count=4000)
+            call = caller.submit(
+                client.explain, network, table, method, row_count=4000, engine="BLACK_BOX"
+            )
             leave = client.close
         else:
             connection = http.client.HTTPConnection("127.0.0.1", lasting.rest_port)
-            asked = document(network, table, [{"interactions": {}}], rowCount=4000)
+            methods = [{"interactions": {}}]
+            asked = document(network, table, methods, rowCount=4000, engine="BLACK_BOX")
             connection.request("POST", "/v1/explanations", asked, JSON)
             leave = connection.close
         until(lambda: state("onnxplain_running_requests") == 1)

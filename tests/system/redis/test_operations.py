@@ -50,11 +50,11 @@ def head(rows: Rows, count: int) -> Rows:
 
 
 def new_operation(
-    model: bytes, rows: Rows, *methods: Any, partial: bool = False, row_count: int = ROW_COUNT
+    model: bytes, rows: Rows, *methods: Any, row_count: int = ROW_COUNT, **options: Any
 ) -> NewOperation:
     """Make the operation of a request, as a server does."""
     message = to_request(
-        model, rows, *methods, row_count=row_count, plots=False, partial=partial
+        model, rows, *methods, row_count=row_count, plots=False, **options
     ).SerializeToString()
     caller = Caller("", 1.0, lambda: False)
     uploads = Uploads(MemoryBlobs(2**30, 1), RequestLimits(2**30, 2**30, 1.0))
@@ -227,7 +227,9 @@ def test_what_redis_does_meanwhile_leaves_no_operation_behind(
     """Lost ones are gone, a replica that computes one stops, and new ones are computed."""
     server = replica()
     new = new_operation(network, head(rows, ROW_COUNT), onnxplain.Interactions())
-    long = new_operation(network, rows, onnxplain.Interactions(), row_count=4_000)
+    long = new_operation(
+        network, rows, onnxplain.Interactions(), row_count=4_000, engine="BLACK_BOX"
+    )
     operation = store.start(OWNER, new if fault == "freeze" else long)
     running(store, operation, 0.1, soon)
     match fault:
