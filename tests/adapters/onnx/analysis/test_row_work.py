@@ -7,9 +7,12 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+import skl2onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnxplain_server.adapters.onnx import load
 from onnxplain_server.adapters.onnx.analysis.row_work import row_seconds
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.neighbors import KNeighborsRegressor
 
 MODELS = Path(__file__).parents[3] / "models"
 
@@ -77,3 +80,41 @@ def test_trees_take_steps_and_so_does_a_model_without_batches(name) -> None:
     assert 0.6e-6 < whole < 3e-6
     assert alone > 10e-6
     assert load(content).row_seconds == pytest.approx(whole, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "estimator", [KNeighborsRegressor(), GaussianProcessRegressor(optimizer=None, alpha=0.1)]
+)
+def test_work_of_kernels_and_neighbours_grows_with_their_training_rows(estimator) -> None:
+    """A `Scan` over the training rows, and element by element what is divided by their scales."""
+    few, many = (converted(estimator, count) for count in (200, 2_000))
+
+    assert 8 * few < many < 12 * few
+
+
+def converted(estimator, count: int) -> float:
+    values = np.random.default_rng(0).normal(size=(count, 4)).astype(np.float32)
+    fitted = estimator.fit(values, values.sum(axis=1))
+    return row_seconds(skl2onnx.to_onnx(fitted, values[:1]), is_batched=True)
+
+
+@pytest.mark.parametrize("op", ["Add", "Gather", "Concat"])
+def test_constants_that_nothing_is_multiplied_by_make_no_products(op) -> None:
+    attributes = {"Concat": {"axis": 0}}.get(op, {})
+    inputs = ["w", "x"] if op == "Gather" else ["x", "w"]
+    node = [helper.make_node(op, inputs, ["y"], **attributes)]
+
+    assert seconds(node, [("w", (1_000, 8))]) < 2 * seconds(node, [("w", (500, 8))])
+
+
+def test_a_scan_over_the_rows_is_one_round_for_each() -> None:
+    body = helper.make_graph(
+        [helper.make_node("Neg", ["each"], ["negated"])],
+        "body",
+        [helper.make_tensor_value_info("each", TensorProto.FLOAT, [8])],
+        [helper.make_tensor_value_info("negated", TensorProto.FLOAT, [8])],
+    )
+    scan = helper.make_node("Scan", ["x"], ["y"], body=body, num_scan_inputs=1)
+    plain = seconds([helper.make_node("Neg", ["x"], ["y"])], [])
+
+    assert plain < seconds([scan], []) < 2 * plain

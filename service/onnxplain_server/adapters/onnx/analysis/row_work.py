@@ -22,9 +22,10 @@ _CALL = 15e-6
 _LEAST = 0.5e-6
 """Seconds of a row beside the model: it is put together, and averaged."""
 _ROUNDS = 16
-"""Rounds of a loop, whose number only a run would tell."""
+"""Rounds of a `Loop`, whose number only a run would tell."""
 _RECURRENT = frozenset({"LSTM", "GRU", "RNN"})
-_CHANNELS_FIRST = frozenset({"Conv", "ConvTranspose", "ConvInteger", "QLinearConv"})
+_PRODUCTS = ("MatMul", "Gemm", "Conv", "Attention", "Einsum")
+"""In the names of operators, those of the runtime too, that multiply by a matrix of weights."""
 _NUMBER_LISTS = ("support_vectors", "coefficients", "vectors_per_class")
 
 Sizes = Mapping[str, tuple[int, ...]]
@@ -42,9 +43,7 @@ def row_seconds(model: ModelProto, *, is_batched: bool) -> float:
         Whether the model evaluates many rows in one call.
     """
     inferred = shape_inference.infer_shapes(without_lists(model)).graph
-    values = (*inferred.input, *inferred.value_info, *inferred.output)
-    sizes = {value.name: _shape(value) for value in values}
-    seconds = _graph_seconds(model.graph, sizes)
+    seconds = _graph_seconds(model.graph, inferred, {})
     return _LEAST + seconds + (0.0 if is_batched else _CALL)
 
 
@@ -54,23 +53,39 @@ def _shape(value: ValueInfoProto) -> tuple[int, ...]:
     return tuple(max(dimension.dim_value, 1) for dimension in dimensions)
 
 
-def _graph_seconds(graph: GraphProto, sizes: Sizes) -> float:
+def _graph_seconds(graph: GraphProto, inferred: GraphProto, outer: Sizes) -> float:
+    """Sum over the nodes of a graph, whose shapes are those of an equal one and of outer ones."""
     constants = {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
-    known = {**sizes, **constants}
-    return sum(_node_seconds(node, known, constants) for node in graph.node)
+    values = (*inferred.input, *inferred.value_info, *inferred.output)
+    sizes = {**outer, **{value.name: _shape(value) for value in values}, **constants}
+    seconds = 0.0
+    for node, same in zip(graph.node, inferred.node, strict=True):
+        bodies = zip(subgraphs(node), subgraphs(same), strict=True)
+        within = sum(_graph_seconds(body, known, sizes) for body, known in bodies)
+        seconds += _node_seconds(node, sizes, constants) + _rounds(node, sizes) * within
+    return seconds
+
+
+def _rounds(node: NodeProto, sizes: Sizes) -> int:
+    """Return how often a node evaluates its subgraphs."""
+    if node.op_type == "If":
+        return 1
+    if node.op_type != "Scan":
+        return _ROUNDS
+    attributes = Attributes(node)
+    scanned = [sizes.get(name, ()) for name in node.input][-attributes.value("num_scan_inputs") :]
+    axis = int(next(iter(attributes.integers("scan_input_axes")), 0))
+    return next(iter(scanned[0][axis:]), 1)
 
 
 def _node_seconds(node: NodeProto, sizes: Sizes, constants: Sizes) -> float:
     if node.op_type == "Constant":
         return 0.0
-    bodies = sum(_graph_seconds(graph, sizes) for graph in subgraphs(node))
-    rounds = 1 if node.op_type == "If" else _ROUNDS
     if node.op_type in TREE_OPERATORS:
         return _NODE + _STEP * _tree_steps(node)
     moved = [name for name in (*node.input, *node.output) if name not in constants]
     elements = sum(math.prod(sizes.get(name, ())) for name in moved)
-    own = _NODE + _ELEMENT * elements + _PRODUCT * _products(node, sizes, constants)
-    return own + rounds * bodies
+    return _NODE + _ELEMENT * elements + _PRODUCT * _products(node, sizes, constants)
 
 
 def _tree_steps(node: NodeProto) -> float:
@@ -84,6 +99,9 @@ def _tree_steps(node: NodeProto) -> float:
 
 def _products(node: NodeProto, sizes: Sizes, constants: Sizes) -> float:
     """Return the products of a node: each element of its output with a column of its weights."""
+    lists = (content for content in node.attribute if content.name in _NUMBER_LISTS)
+    if not any(word in node.op_type for word in (*_PRODUCTS, *_RECURRENT)):
+        return sum(max(len(content.floats), _tensor_size(content.t)) for content in lists)
     weights = [constants[name] for name in node.input if len(constants.get(name, ())) > 1]
     output = max((math.prod(sizes.get(name, ())) for name in node.output), default=1)
     if node.op_type in _RECURRENT:
@@ -91,13 +109,10 @@ def _products(node: NodeProto, sizes: Sizes, constants: Sizes) -> float:
         return length * sum(map(math.prod, weights))
     if weights:
         shape = max(weights, key=math.prod)
-        is_first = node.op_type in _CHANNELS_FIRST or Attributes(node).value("transB", 0)
+        is_first = "Conv" in node.op_type or Attributes(node).value("transB", 0)
         channels = max(shape[0] if is_first else shape[-1], 1)
         return max(math.prod(shape), output * math.prod(shape) / channels)
-    if node.op_type == "MatMul":
-        return output * max(sizes.get(node.input[0], (1,))[-1:], default=1)
-    lists = (content for content in node.attribute if content.name in _NUMBER_LISTS)
-    return sum(max(len(content.floats), _tensor_size(content.t)) for content in lists)
+    return output * max(sizes.get(node.input[0], (1,))[-1:], default=1)
 
 
 def _tensor_size(tensor: TensorProto) -> int:
