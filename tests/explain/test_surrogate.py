@@ -19,6 +19,7 @@ from onnxplain_server.adapters.storage.signing import Signer
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Call
 from onnxplain_server.core.request import ReplyFormat, ServiceMethod
+from onnxplain_server.explain.methods.support import surrogate_interactions
 from onnxplain_server.transport.admission.follower import NOBODY, Follower
 from onnxplain_server.transport.admission.request_context import RequestContext
 from onnxplain_server.transport.admission.request_control import RequestControl
@@ -146,7 +147,11 @@ def test_the_budget_that_a_refusal_names_is_enough_and_one_row_less_is_not(
     assert len(answer.explanations) == 2
 
 
-def test_a_plan_tells_the_rows_of_an_estimate_and_its_engine(runner: InProcess, estimated) -> None:
+def test_a_plan_tells_the_rows_of_an_estimate_and_its_engine(
+    runner: InProcess, estimated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without growing trees, which takes most of the time of an answer."""
+    monkeypatch.setattr(surrogate_interactions, "compute_by_surrogate", None)
     (plan,) = ask(
         runner, ServiceMethod.PLAN, engine=SURROGATE, budget_predicted_row_count=BUDGET
     ).methods
