@@ -261,6 +261,15 @@ def shared(isolated: Isolated) -> Own:
     return Own()
 
 
+@pytest.fixture(scope="module")
+def lasting() -> Iterator[Own]:
+    """Make runners for all tests of a file."""
+    made = Own()
+    yield made
+    for runner in made.made:
+        runner.close()
+
+
 @pytest.fixture
 def own(reference: Ask, isolated: Isolated) -> Iterator[Own]:
     """Make runners, and see that nothing of them remains."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import pytest
 from hostile.base import model, node
 from onnxplain.v1.explanation_service_pb2 import (
@@ -13,6 +16,7 @@ from onnxplain.v1.feature_vectors_pb2 import FeatureVectorsOptions
 from onnxplain.v1.firm_pb2 import FirmOptions
 from onnxplain.v1.interactions_pb2 import InteractionsOptions
 from onnxplain.v1.partial_dependence_pb2 import PartialDependenceOptions
+from onnxplain_server.adapters.workers.isolated import Isolated
 from onnxplain_server.adapters.workers.worker_client import WorkerClient
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.interfaces import Call
@@ -38,53 +42,72 @@ def libraries(pid: int) -> bool:
         return any("/sklearn/" in line for line in maps)
 
 
-def test_a_request_that_needs_scikit_learn_goes_to_a_worker_that_has_it(own, reference) -> None:
-    """Workers of both pools are counted, and the rows that either predicted."""
-    runner = own()
-    assert not any(libraries(worker.pid) for worker in runner._pool._spares)
-    runner.answer(Call(ServiceMethod.EXPLAIN, own.request(GOOD, ROWS, CURVES)), own.call())
-    assert not runner._learning
+class Learning(NamedTuple):
+    """A runner that has been asked for curves, and then for what needs scikit-learn."""
 
-    request = own.request(GOOD, ROWS, CURVES, LEARNED, engine="BLACK_BOX")
-    answer = ExplainResponse.FromString(
-        runner.answer(Call(ServiceMethod.EXPLAIN, request), own.call()).content
-    )
-
-    expected = ExplainResponse.FromString(
-        reference.runner.answer(Call(ServiceMethod.EXPLAIN, request), own.call()).content
-    )
-    assert runner._learning is not None
-    pool = runner._learning[0]
-    assert [libraries(worker.pid) for worker in pool._warm] == [True]
-    assert answer.receipt.predicted_row_count >= 60
-    counts = runner.counts()
-    assert len(counts.own_bytes["warm"]) == 2
-    assert counts.start_count >= 2
-    assert len(answer.explanations) == 2
-    for one, other in zip(answer.explanations, expected.explanations, strict=True):
-        assert own.same(one, other)
+    runner: Isolated
+    asked: list[str]
+    began_without: bool
+    request: bytes
+    answer: ExplainResponse
 
 
-def test_only_the_first_of_such_requests_is_asked_twice(
-    own, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(scope="module")
+def learning(lasting) -> Iterator[Learning]:
+    """Workers with scikit-learn take seconds to start: all tests ask the same."""
     asked = []
     ask = WorkerClient.ask
-    runner = own()
+    runner = lasting(surrogate_seconds=1e-9)
 
     def counted(client, *given):
         asked.append("other" if client is runner._client else "learning")
         return ask(client, *given)
 
-    monkeypatch.setattr(WorkerClient, "ask", counted)
-    for seed in (1, 2):
-        request = own.request(GOOD, ROWS, SHRUNKEN, engine="BLACK_BOX", seed=seed)
-        runner.answer(Call(ServiceMethod.EXPLAIN, request), own.call(model_key="good"))
-    runner.answer(
-        Call(ServiceMethod.EXPLAIN, own.request(GOOD, ROWS, CURVES)), own.call(model_key="good")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WorkerClient, "ask", counted)
+        began_without = not any(libraries(worker.pid) for worker in runner._pool._spares)
+        curves = lasting.request(GOOD, ROWS, CURVES)
+        runner.answer(Call(ServiceMethod.EXPLAIN, curves), lasting.call())
+        began_without &= runner._learning is None
+        request = lasting.request(GOOD, ROWS, CURVES, LEARNED, engine="BLACK_BOX")
+        reply = runner.answer(Call(ServiceMethod.EXPLAIN, request), lasting.call())
+        answer = ExplainResponse.FromString(reply.content)
+        yield Learning(runner, asked, began_without, request, answer)
+
+
+def test_a_request_that_needs_scikit_learn_goes_to_a_worker_that_has_it(
+    lasting, learning, reference
+) -> None:
+    """Workers of both pools are counted, and the rows that either predicted."""
+    expected = ExplainResponse.FromString(
+        reference.runner.answer(
+            Call(ServiceMethod.EXPLAIN, learning.request), lasting.call()
+        ).content
     )
 
-    assert asked == ["other", "learning", "learning", "other"]
+    assert learning.began_without
+    pool = learning.runner._learning[0]
+    assert {libraries(worker.pid) for worker in pool._warm} == {True}
+    assert learning.answer.receipt.predicted_row_count >= 60
+    counts = learning.runner.counts()
+    assert len(counts.own_bytes["warm"]) >= 2
+    assert counts.start_count >= 2
+    assert len(learning.answer.explanations) == 2
+    for one, other in zip(learning.answer.explanations, expected.explanations, strict=True):
+        assert lasting.same(one, other)
+
+
+def test_only_the_first_of_such_requests_is_asked_twice(lasting, learning) -> None:
+    learning.asked.clear()
+    for seed in (1, 2):
+        request = lasting.request(GOOD, ROWS, SHRUNKEN, engine="BLACK_BOX", seed=seed)
+        learning.runner.answer(Call(ServiceMethod.EXPLAIN, request), lasting.call(model_key="good"))
+    learning.runner.answer(
+        Call(ServiceMethod.EXPLAIN, lasting.request(GOOD, ROWS, CURVES)),
+        lasting.call(model_key="good"),
+    )
+
+    assert learning.asked == ["other", "learning", "learning", "other"]
 
 
 @pytest.mark.slow
@@ -111,25 +134,24 @@ def test_waiting_for_the_first_such_worker_ends_with_the_deadline(own) -> None:
 
 
 def test_a_surrogate_is_fitted_in_a_confined_worker_where_predictions_take_too_long(
-    own, reference
+    lasting, learning, reference
 ) -> None:
     """A worker without scikit-learn finds that out, and another one answers."""
     largest = model([node("ReduceMax", "X", axes=[1])]).SerializeToString()
     rows = b"a,b,c\n" + b"".join(b"%d,%d,%d\n" % (i, i * 7 % 120, i * 11 % 120) for i in range(120))
     interactions = MethodOptions(interactions=InteractionsOptions())
-    runner = own(surrogate_seconds=1e-9)
 
     chosen, asked = (
         ExplainResponse.FromString(
-            each.answer(Call(ServiceMethod.EXPLAIN, sent), own.call()).content
+            each.answer(Call(ServiceMethod.EXPLAIN, sent), lasting.call()).content
         )
         for each, sent in (
-            (runner, own.request(largest, rows, interactions)),
-            (reference.runner, own.request(largest, rows, interactions, engine="SURROGATE")),
+            (learning.runner, lasting.request(largest, rows, interactions)),
+            (reference.runner, lasting.request(largest, rows, interactions, engine="SURROGATE")),
         )
     )
 
     assert chosen.receipt.engine == asked.receipt.engine == ExplainRequest.SURROGATE
     first, second = (answer.explanations[0].interactions for answer in (chosen, asked))
-    assert own.same(first, second)
+    assert lasting.same(first, second)
     assert first.total.values[0] > 0

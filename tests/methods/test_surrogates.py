@@ -9,6 +9,7 @@ import pytest
 from onnxplain_server.methods.interactions.surrogate_measurement import share_out
 from onnxplain_server.methods.interactions.surrogate_statistics import EstimatedSquare, _spread
 from onnxplain_server.methods.surrogates import contrasts
+from onnxplain_server.methods.surrogates.boosted_trees import fit_trees
 from onnxplain_server.methods.surrogates.corrected import CorrectedBlocks, Correction
 from onnxplain_server.methods.surrogates.cross_fit import CrossFit, FoldSurrogate
 from onnxplain_server.methods.surrogates.row_blocks import (
@@ -21,6 +22,8 @@ from onnxplain_server.methods.surrogates.row_blocks import (
 )
 from onnxplain_server.methods.surrogates.shrinkage import estimate
 from scipy.stats import t as student
+from sklearn.ensemble import HistGradientBoostingRegressor
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 ROWS = np.random.default_rng(1).normal(size=(12, 3))
 GROUPS = [(0,), (1,), (2,), *combinations(range(3), 2)]
@@ -242,3 +245,21 @@ def test_each_place_of_blocks_has_each_row_equally_often():
 
     assert counts == [[3] * 12] * 5
     assert len(BASE) == len(BACKGROUND) == HYBRIDS
+
+
+def test_trees_are_fitted_by_one_thread_whatever_openmp_has(monkeypatch: pytest.MonkeyPatch):
+    """Several would wait for each other busily, beside fits of other folds above all."""
+    fit = HistGradientBoostingRegressor.fit
+    counts = []
+
+    def counted(estimator, rows, target):
+        pools = ThreadpoolController().select(user_api="openmp").info()
+        counts.extend(pool["num_threads"] for pool in pools)
+        return fit(estimator, rows, target)
+
+    monkeypatch.setattr(HistGradientBoostingRegressor, "fit", counted)
+    rows = np.random.default_rng(0).normal(size=(60, 2))
+    with threadpool_limits(2, user_api="openmp"):
+        fit_trees(rows, rows[:, 0], seed=0, tree_count=2)
+
+    assert set(counts) == {1}

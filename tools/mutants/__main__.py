@@ -65,7 +65,9 @@ def _parser() -> argparse.ArgumentParser:
         "--tests", metavar="ARGUMENTS", help="of pytest, in one word: run these tests instead"
     )
     parser.add_argument(
-        "--room-only", action="store_true", help="leave out the tests that are neither near nor of the room"
+        "--room-only",
+        action="store_true",
+        help="only tests near a fault and of its room",
     )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="faults at the same time")
     parser.add_argument(

@@ -52,15 +52,16 @@ class Recorder:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("a", encoding="utf-8")
         self._within: list[list[float]] = [[0.0, 0.0]]
+        self._measuring = 0.0
 
     def span(self, kind: str, name: str) -> Iterator[None]:
         """Measure what runs until the generator goes on."""
-        started = processor_time.of_this_tree(), time.monotonic()
+        started = self._processor(), time.monotonic()
         self._within.append([0.0, 0.0])
         try:
             yield
         finally:
-            processor = processor_time.of_this_tree() - started[0]
+            processor = self._processor() - started[0]
             wall = time.monotonic() - started[1]
             inner = self._within.pop()
             self._within[-1][0] += processor
@@ -68,6 +69,13 @@ class Recorder:
             span = Span(kind, name, processor - inner[0], wall - inner[1])
             self._file.write(json.dumps(asdict(span)) + "\n")
             self._file.flush()
+
+    def _processor(self) -> float:
+        """Return the processor seconds of this tree without those of measuring them."""
+        before = time.thread_time()
+        seconds = processor_time.of_this_tree() - self._measuring
+        self._measuring += time.thread_time() - before
+        return seconds
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:

@@ -194,9 +194,9 @@ def test_a_rule_about_nothing_is_not_passed_in_silence() -> None:
 
 
 def test_a_rule_about_many_statistics_is_held_to_one_level() -> None:
-    """Of 200 tables without a change, at most a few fail: each has 6 statistics at 0.1 errors."""
+    """Of 60 tables without a change, at most a few fail: each has 6 statistics at 0.1 errors."""
     fails = 0
-    for seed in range(200):
+    for seed in range(60):
         values = np.random.default_rng([seed, 1]).normal(0.5, 0.05, (2, 6))
         sides = [
             KeptStatistics(
@@ -217,7 +217,7 @@ def test_a_rule_about_many_statistics_is_held_to_one_level() -> None:
         (found,) = judge(rules, pairs, compare(pairs, ChangeOptions(), **how), **how)
         fails += found.verdict == "FAILS"
 
-    assert fails <= 30
+    assert fails <= 15
 
 
 @pytest.mark.parametrize(

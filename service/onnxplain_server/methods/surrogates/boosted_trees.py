@@ -6,6 +6,7 @@ The Python client writes such trees too, with categories and links; no mathemati
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def fit_trees(rows: Matrix, target: Vector, seed: int, tree_count: int = _TREES)
     """
     from sklearn.ensemble import HistGradientBoostingRegressor  # noqa: PLC0415 - only some workers have it
 
-    fitted = HistGradientBoostingRegressor(
+    estimator = HistGradientBoostingRegressor(
         learning_rate=_RATE,
         max_iter=tree_count,
         max_leaf_nodes=_MOST_LEAVES,
@@ -63,10 +64,24 @@ def fit_trees(rows: Matrix, target: Vector, seed: int, tree_count: int = _TREES)
         max_bins=_BINS,
         early_stopping=False,
         random_state=seed,
-    ).fit(rows, target)
+    )
+    with _thread_pools().limit(limits=1, user_api="openmp"):
+        fitted = estimator.fit(rows, target)
     ensemble = read_ensemble(_onnx_model(fitted, rows.shape[1]))
     assert not isinstance(ensemble, Refusal), ensemble.reason  # noqa: S101 - plain trees
     return BoostedTrees(ensemble, fitted)
+
+
+@cache
+def _thread_pools() -> Any:
+    """Return the thread pools of the libraries that are loaded, of scikit-learn's OpenMP too.
+
+    Trees of so few rows grow no faster with several threads of it, which wait for each other
+    busily: beside other fits, or on a busy machine, they took twice the processor time and more.
+    """
+    from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - comes with scikit-learn
+
+    return ThreadpoolController()
 
 
 def _onnx_model(fitted: Any, feature_count: int) -> ModelProto:
