@@ -250,7 +250,7 @@ def test_each_place_of_blocks_has_each_row_equally_often():
 def test_trees_are_fitted_by_one_thread_whatever_openmp_has(monkeypatch: pytest.MonkeyPatch):
     """Several would wait for each other busily, beside fits of other folds above all."""
     fit = HistGradientBoostingRegressor.fit
-    counts = []
+    counts: list[int] = []
 
     def counted(estimator, rows, target):
         pools = ThreadpoolController().select(user_api="openmp").info()

@@ -365,8 +365,8 @@ def test_a_client_that_leaves_ends_its_computation(
             leave = client.close
         else:
             connection = http.client.HTTPConnection("127.0.0.1", lasting.rest_port)
-            methods = [{"interactions": {}}]
-            asked = document(network, table, methods, rowCount=4000, engine="BLACK_BOX")
+            pairs: dict[str, object] = {"interactions": {}}
+            asked = document(network, table, [pairs], rowCount=4000, engine="BLACK_BOX")
             connection.request("POST", "/v1/explanations", asked, JSON)
             leave = connection.close
         until(lambda: state("onnxplain_running_requests") == 1)

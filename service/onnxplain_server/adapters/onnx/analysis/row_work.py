@@ -7,6 +7,7 @@ one. It is the same wherever and whenever the model is read.
 from __future__ import annotations
 
 import math
+from collections import ChainMap
 from collections.abc import Mapping
 
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, shape_inference
@@ -43,7 +44,7 @@ def row_seconds(model: ModelProto, *, is_batched: bool) -> float:
         Whether the model evaluates many rows in one call.
     """
     inferred = shape_inference.infer_shapes(without_lists(model)).graph
-    seconds = _graph_seconds(model.graph, inferred, {})
+    seconds = _graph_seconds(model.graph, inferred, ChainMap())
     return _LEAST + seconds + (0.0 if is_batched else _CALL)
 
 
@@ -53,11 +54,13 @@ def _shape(value: ValueInfoProto) -> tuple[int, ...]:
     return tuple(max(dimension.dim_value, 1) for dimension in dimensions)
 
 
-def _graph_seconds(graph: GraphProto, inferred: GraphProto, outer: Sizes) -> float:
+def _graph_seconds(
+    graph: GraphProto, inferred: GraphProto, outer: ChainMap[str, tuple[int, ...]]
+) -> float:
     """Sum over the nodes of a graph, whose shapes are those of an equal one and of outer ones."""
     constants = {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
     values = (*inferred.input, *inferred.value_info, *inferred.output)
-    sizes = {**outer, **{value.name: _shape(value) for value in values}, **constants}
+    sizes = outer.new_child({value.name: _shape(value) for value in values} | constants)
     seconds = 0.0
     for node, same in zip(graph.node, inferred.node, strict=True):
         bodies = zip(subgraphs(node), subgraphs(same), strict=True)
@@ -73,7 +76,9 @@ def _rounds(node: NodeProto, sizes: Sizes) -> int:
     if node.op_type != "Scan":
         return _ROUNDS
     attributes = Attributes(node)
-    scanned = [sizes.get(name, ()) for name in node.input][-attributes.value("num_scan_inputs") :]
+    scanned = [sizes.get(name, ()) for name in node.input][
+        -attributes.value("num_scan_inputs", 1) :
+    ]
     axis = int(next(iter(attributes.integers("scan_input_axes")), 0))
     return next(iter(scanned[0][axis:]), 1)
 
