@@ -45,7 +45,7 @@ from onnxplain_server.core.request import Reply as Encoded
 from onnxplain_server.core.request import ReplyFormat, RequestFile, Work
 from onnxplain_server.serve import Server
 from onnxplain_server.transport import events
-from onnxplain_server.transport.progress import LatestProgress
+from onnxplain_server.transport.events import LatestProgress
 from onnxplain_server.wire.reply import encode
 
 PATIENCE = 120.0

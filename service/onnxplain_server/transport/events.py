@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -13,13 +14,39 @@ from onnxplain.v1.explanation_service_pb2 import Progress
 from onnxplain_server.core.request import Reply
 from onnxplain_server.transport.admission.follower import Follower
 from onnxplain_server.transport.admission.request_control import RequestControl
-from onnxplain_server.transport.progress import LatestProgress
 
 _EVENT_SECONDS = 0.1
 _WAITING_BYTES = 2**23
 """Parts that wait for a slow reader; beyond them, the explanation waits as well, by its clock."""
 
 _Explain: TypeAlias = Callable[[Callable[[], None], Follower], Reply]
+
+
+class LatestProgress:
+    """Latest progress, thread-safe: `done` never falls and `planned` never rises."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._done = 0.0
+        self._planned = math.inf
+        self._is_new = False
+
+    def advance(self, done: float, planned: float) -> None:
+        """Record progress, if there is a plan; thread-safe."""
+        if planned <= 0:
+            return
+        with self._lock:
+            self._done = max(self._done, done)
+            self._planned = min(self._planned, planned)
+            self._is_new = True
+
+    def take(self) -> Progress | None:
+        """Return the progress; None if nothing was recorded since the last call."""
+        with self._lock:
+            if not self._is_new:
+                return None
+            self._is_new = False
+            return Progress(done=self._done, planned=self._planned)
 
 
 class _WaitingParts:

@@ -11,11 +11,13 @@ from onnxplain.v1 import prediction_comparison_pb2 as comparison_pb2
 from onnxplain_server.core.model import Description
 from onnxplain_server.explain import Answer, Explanation, PartialExplanation, RowsUsed
 from onnxplain_server.explain.expected_predictions.comparison import PredictionComparison
-from onnxplain_server.wire import message_fields, method_options, method_results
+from onnxplain_server.methods.registry import Result, method_of
+from onnxplain_server.wire import message_fields, method_options
 from onnxplain_server.wire.answers.model_summary import model_summary
 from onnxplain_server.wire.answers.plot_messages import write_plot
 from onnxplain_server.wire.answers.warning_messages import write_warnings
 from onnxplain_server.wire.comparisons.replicates import write_replicates
+from onnxplain_server.wire.methods import RESULTS, WITHOUT_ROWS
 from onnxplain_server.wire.result_tables.table_check import names_table
 
 
@@ -113,7 +115,7 @@ def _explanation(
             for pairing in explanation.pairings
         ],
     )
-    method_results.fill(message, explanation.result, rows=rows)
+    _fill(message, explanation.result, rows=rows)
     conclusions = getattr(explanation.result, "conclusions", ())
     message.conclusions.extend(
         message_fields.write(service_pb2.Conclusion, each, message_fields.NO_EXCEPTIONS)
@@ -134,3 +136,10 @@ def _rows(rows: RowsUsed) -> service_pb2.RowsUsed:
         seed=rows.seed,
         cluster_count=rows.clusters,
     )
+
+
+def _fill(message: service_pb2.Explanation, result: Result, *, rows: bool = True) -> None:
+    """Write a result into the field of its method; without its rows, if they go elsewhere."""
+    field = getattr(message, method_of(result).name)
+    exceptions = RESULTS if rows else WITHOUT_ROWS
+    field.CopyFrom(message_fields.write(type(field), result, exceptions))

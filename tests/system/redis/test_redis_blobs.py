@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 from onnxplain_server.adapters.storage import redis_eviction
-from onnxplain_server.adapters.storage.layered_blobs import LayeredBlobs
+from onnxplain_server.adapters.storage.layered_storage import LayeredBlobs
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.redis_blobs import RedisBlobs
 from onnxplain_server.adapters.storage.redis_connection import TIMEOUT_SECONDS, RedisConnection

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from onnxplain_server.adapters.storage.layered_cache import LayeredCache
+from onnxplain_server.adapters.storage.layered_storage import LayeredCache
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.redis_cache import VALUE_BYTES, RedisCache
 from onnxplain_server.adapters.storage.redis_connection import (

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from onnxplain_server.adapters.storage import redis_lease
-from onnxplain_server.adapters.storage.layered_cache import LayeredCache
+from onnxplain_server.adapters.storage.layered_storage import LayeredCache
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.redis_cache import RedisCache
 from onnxplain_server.adapters.storage.redis_connection import TIMEOUT_SECONDS, RedisConnection

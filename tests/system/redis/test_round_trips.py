@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from onnxplain_server.adapters.storage.layered_cache import LayeredCache
+from onnxplain_server.adapters.storage.layered_storage import LayeredCache
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.redis_cache import RedisCache
 from onnxplain_server.adapters.storage.redis_connection import RedisConnection

@@ -6,14 +6,15 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from cachetools import LRUCache
 
 from onnxplain_server.adapters.onnx import OnnxModel, UntriedModelError, load, load_described
 from onnxplain_server.adapters.onnx.converter_faults import converter_faults
+from onnxplain_server.adapters.onnx.read import parse
 from onnxplain_server.adapters.runner.consistency_sample import consistency_sample
-from onnxplain_server.adapters.runner.model_parts import NO_MARGIN, as_margin, forest_reader
 from onnxplain_server.adapters.runner.on_workers.worker_batch_size import WorkerBatchSize
 from onnxplain_server.adapters.runner.timed_model import TimedModel
 from onnxplain_server.core.errors import ExplainError
@@ -27,10 +28,12 @@ from onnxplain_server.effects.batch_size import BatchSize
 from onnxplain_server.explain import BoundTable, ClassMargin, Question, TreeMemo, choose_scale
 from onnxplain_server.explain.resources import WrittenModel
 from onnxplain_server.telemetry.spans import current
-from onnxplain_server.trees.reading.forest import Forest
+from onnxplain_server.trees.reading.ensemble import Ensemble
+from onnxplain_server.trees.reading.forest import Forest, read_forest
 from onnxplain_server.trees.reading.refusal import Refusal
 
 _CHECKED_TABLES = 16
+_NO_MARGIN = Refusal("what the model predicts is decided by neither trees nor linear scores alone")
 _Key: TypeAlias = tuple[str | None, Scale, str]
 """Identity of the file, scale, and digest of the rows that the model was tried on."""
 
@@ -165,18 +168,18 @@ class LoadedModels:
                 model, description = load_described(content, scale, self._limits, rows=rows)
         except UntriedModelError as untried:
             return untried.with_traceback(None)
-        forest = forest_reader(content, self._limits)
+        forest = _forest_reader(content, self._limits)
         return Loaded(file, model, description, BatchSize(), forest, sample=sample)
 
     def margin(self, loaded: Loaded, host: ComputationHost) -> ClassMargin | Refusal:
         """Return the score that decides the class: the answer itself, or the margin before it."""
-        if (margin := as_margin(loaded.model, is_answer=True)) is not None:
+        if (margin := _as_margin(loaded.model, is_answer=True)) is not None:
             return margin
         try:
             scores = self.load(loaded.file, Scale.MARGIN, host, lambda _: loaded.sample).model
         except ExplainError:
-            return NO_MARGIN
-        return as_margin(scores, is_answer=False) or NO_MARGIN
+            return _NO_MARGIN
+        return _as_margin(scores, is_answer=False) or _NO_MARGIN
 
     def written(self, loaded: Loaded, host: ComputationHost) -> WrittenModel:
         """Tell how a converter wrote a model, with the model without a fault that it repairs."""
@@ -221,3 +224,16 @@ class LoadedModels:
         with self._lock:
             loaded.checked.update({name: checked for name in (sample.digest, key) if name})
         return checked
+
+
+def _as_margin(model: OnnxModel, *, is_answer: bool) -> ClassMargin | None:
+    """Use a model's predictions as class margins where they are sums; None otherwise."""
+    trees = model.trees if isinstance(model.trees, Ensemble) else _NO_MARGIN
+    if not (model.is_affine or isinstance(trees, Ensemble)):
+        return None
+    return ClassMargin(TimedModel(model, current()), trees, model.is_affine, is_answer)
+
+
+def _forest_reader(content: bytes, limits: ModelLimits) -> Callable[[int | None], Forest | Refusal]:
+    """Return a memoized reader of the model's forest."""
+    return lru_cache(1)(lambda width: read_forest(parse(content, limits).model, width))

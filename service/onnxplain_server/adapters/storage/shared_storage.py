@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from onnxplain_server.adapters.storage.circuit_breaker import CircuitBreaker
-from onnxplain_server.adapters.storage.layered_blobs import LayeredBlobs
-from onnxplain_server.adapters.storage.layered_cache import LayeredCache
+from onnxplain_server.adapters.storage.layered_storage import LayeredBlobs, LayeredCache
 from onnxplain_server.adapters.storage.memory_blobs import MemoryBlobs
 from onnxplain_server.adapters.storage.memory_cache import MemoryCache
 from onnxplain_server.adapters.storage.memory_quotas import MemoryQuotas

@@ -12,10 +12,9 @@ from onnxplain_server.core.contract_limits import AttributionsOptions
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.warnings import MethodWarning
-from onnxplain_server.effects.attributing.games import Attributed, GameValue, Perturbation
+from onnxplain_server.effects.attributing.games import Attributed, Game, GameValue, Perturbation
 from onnxplain_server.effects.background import Background
 from onnxplain_server.effects.engine import Effects
-from onnxplain_server.methods.attributions.affine import attribute_affine
 from onnxplain_server.methods.attributions.coalitions import (
     attribute_by_coalitions,
     coalition_cost,
@@ -261,3 +260,17 @@ def _attribute(
             estimated = attribute_by_permutations(explained, count, seed, target)
             no_pairs = np.zeros((len(explained.rows), 0, len(effects.output_names)))
             return estimated.values, no_pairs, estimated.standard_errors
+
+
+def attribute_affine(explained: ExplainedRows, game: Game) -> Attributed:
+    """Compute the values of rows: what each player adds alone, whatever the others are.
+
+    It is the partial dependence at the row's own values less the base value, and no two players
+    interact.
+    """
+    columns, count = explained.rows.columns, len(explained.players)
+    asked = [(player, [columns[j] for j in player]) for player in explained.players]
+    curves = explained.effects.curves(asked)
+    values = np.stack([curve - explained.base for curve in curves], axis=1)
+    pairs = count * (count - 1) // 2 if game.order > 1 else 0
+    return Attributed(values, np.zeros((len(explained.rows), pairs, values.shape[2])))

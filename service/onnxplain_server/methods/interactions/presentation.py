@@ -10,11 +10,10 @@ import numpy as np
 from onnxplain_server.core.arrays import Matrix, Vector
 from onnxplain_server.core.model import Note
 from onnxplain_server.core.warnings import MethodWarning
+from onnxplain_server.methods.interactions.doubt_notes import out_of_range_note, weak_effects_note
 from onnxplain_server.methods.interactions.options import Options
-from onnxplain_server.methods.interactions.out_of_range import out_of_range_note
 from onnxplain_server.methods.interactions.result import Result, Statistic, ratio
 from onnxplain_server.methods.interactions.strength import RatioParts
-from onnxplain_server.methods.interactions.weak_effects import weak_effects_note
 from onnxplain_server.methods.resampling import (
     Conclusion,
     ReplicatedStatistic,

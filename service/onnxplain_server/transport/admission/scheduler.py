@@ -11,12 +11,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 
 from onnxplain_server.core.errors import ExplainError, Reason
 from onnxplain_server.transport.admission.admission import Caller
 from onnxplain_server.transport.admission.backlog import Backlog, QueueLimits
-from onnxplain_server.transport.admission.scheduler_counts import SchedulerCounts
 from onnxplain_server.transport.admission.shedding import count_one, find_victim
 from onnxplain_server.transport.admission.slots import RunningSlots, Slots
 from onnxplain_server.transport.admission.ticket import Stage, Ticket
@@ -37,6 +37,20 @@ _SHED_LIMIT = 4
 """Shed requests that may still hold a ticket: each needs a thread until it has left."""
 
 _NO_LIMITS = QueueLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerCounts:
+    """Requests in flight (with a ticket), running and waiting, and their callers.
+
+    `waiting_seconds` is the estimated time until those that wait have begun.
+    """
+
+    in_flight_count: int
+    running_count: int
+    waiting_count: int
+    caller_count: int
+    waiting_seconds: float
 
 
 class Scheduler:
