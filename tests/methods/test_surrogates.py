@@ -247,19 +247,26 @@ def test_each_place_of_blocks_has_each_row_equally_often():
     assert len(BASE) == len(BACKGROUND) == HYBRIDS
 
 
-def test_trees_are_fitted_by_one_thread_whatever_openmp_has(monkeypatch: pytest.MonkeyPatch):
+def test_trees_are_fitted_and_predict_by_one_thread_whatever_openmp_has(
+    monkeypatch: pytest.MonkeyPatch,
+):
     """Several would wait for each other busily, beside fits of other folds above all."""
-    fit = HistGradientBoostingRegressor.fit
     counts: list[int] = []
 
-    def counted(estimator, rows, target):
-        pools = ThreadpoolController().select(user_api="openmp").info()
-        counts.extend(pool["num_threads"] for pool in pools)
-        return fit(estimator, rows, target)
+    def counted(method):
+        def run(estimator, *arguments):
+            pools = ThreadpoolController().select(user_api="openmp").info()
+            counts.extend(pool["num_threads"] for pool in pools)
+            return method(estimator, *arguments)
 
-    monkeypatch.setattr(HistGradientBoostingRegressor, "fit", counted)
+        return run
+
+    for name in ("fit", "predict"):
+        own = getattr(HistGradientBoostingRegressor, name)
+        monkeypatch.setattr(HistGradientBoostingRegressor, name, counted(own))
     rows = np.random.default_rng(0).normal(size=(60, 2))
     with threadpool_limits(2, user_api="openmp"):
-        fit_trees(rows, rows[:, 0], seed=0, tree_count=2)
+        fit_trees(rows, rows[:, 0], seed=0, tree_count=2).predict(rows)
 
+    assert len(counts) >= 2
     assert set(counts) == {1}

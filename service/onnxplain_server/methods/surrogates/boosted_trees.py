@@ -5,6 +5,7 @@ The Python client writes such trees too, with categories and links; no mathemati
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -38,7 +39,8 @@ class BoostedTrees:
 
     def predict(self, rows: Matrix) -> Vector:
         """Predict rows: (n_rows,)."""
-        predictions: Vector = self._fitted.predict(rows)
+        with _one_thread():
+            predictions: Vector = self._fitted.predict(rows)
         return predictions
 
 
@@ -65,20 +67,26 @@ def fit_trees(rows: Matrix, target: Vector, seed: int, tree_count: int = _TREES)
         early_stopping=False,
         random_state=seed,
     )
-    with _thread_pools().limit(limits=1, user_api="openmp"):
+    with _one_thread():
         fitted = estimator.fit(rows, target)
     ensemble = read_ensemble(_onnx_model(fitted, rows.shape[1]))
     assert not isinstance(ensemble, Refusal), ensemble.reason  # noqa: S101 - plain trees
     return BoostedTrees(ensemble, fitted)
 
 
+def _one_thread() -> AbstractContextManager[Any]:
+    """Limit scikit-learn's OpenMP to this thread.
+
+    Several wait for each other busily: trees of so few rows grow no faster by them, and beside
+    other fits, or on a busy machine, take twice the processor time and more.
+    """
+    limit: AbstractContextManager[Any] = _thread_pools().limit(limits=1, user_api="openmp")
+    return limit
+
+
 @cache
 def _thread_pools() -> Any:
-    """Return the thread pools of the libraries that are loaded, of scikit-learn's OpenMP too.
-
-    Trees of so few rows grow no faster with several threads of it, which wait for each other
-    busily: beside other fits, or on a busy machine, they took twice the processor time and more.
-    """
+    """Return the thread pools of the libraries that are loaded, once scikit-learn is."""
     from threadpoolctl import ThreadpoolController  # noqa: PLC0415 - comes with scikit-learn
 
     return ThreadpoolController()
