@@ -8,6 +8,7 @@ import pytest
 
 from tools.mutants.campaign import Campaign, Finding, Outcome, Plan
 from tools.mutants.table import Fault, Table
+from tools.testing.changed import Reach
 
 ROOMS = {"service/shop/": ["tests/price"]}
 ANYWAY = "tests/price/test_total.py::test_fails_without_any_fault"
@@ -62,6 +63,19 @@ def test_checkout_stays_as_it_was(toy: Path) -> None:
     told = subprocess.check_output(command, cwd=toy, text=True).splitlines()
     assert told
     assert [line for line in told if line[:2] != "A "] == []
+
+
+def test_tests_that_import_the_file_of_a_fault_run_first_and_once(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    near = Reach({toy / "tests/label/test_label.py": 0, toy / "tests/price/test_total.py": 1}, ())
+    monkeypatch.setattr("tools.mutants.campaign.reach", lambda _root, _files: near)
+    found = Campaign(Table(FAULTS[1:], ROOMS), toy, Plan(), tmp_path).findings()
+
+    label, currency = map(summary, found)
+    assert label == (Outcome.FOUND, "near", "tests/label/test_label.py::test_label")
+    assert currency == (Outcome.MISSED, "rest", "")
 
 
 def test_fault_that_hangs_is_over_time(
